@@ -1,4 +1,4 @@
-"""What is offered where a question is asked back, which words of it no document has, and what a reply chose of it."""
+"""Clarification questions: the choices offered, the words that no document has, and the choice that a reply made."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ _SURE, _LOST = 0.9, 0.3
 
 
 def nearest_headings(asked: str, items: Iterable[EvidenceItem], profile: Profile, role: str) -> list[Choice]:
-    """Return up to three sections of documents to choose from, those first whose name has a telling word of the question.
+    """Return up to three sections to choose from; those with a telling word of the question in their name come first.
 
-    Otherwise they stay in the order in which they were found. Offered is what has such a word at all, and whose name may
-    be shown to the role and may be asked for by it.
+    Otherwise they keep the search order. A section is offered if it has such a word, and if the role may see its name
+    and ask for it.
 
     Args:
         asked: What the user asked.
-        items: What was found for it, masked.
-        profile: Whose policy a name must pass.
+        items: The evidence found for it, masked.
+        profile: The profile with the policy that a name must pass.
         role: Of the user.
     """
     telling = telling_words(asked)
@@ -81,7 +81,7 @@ def nearest_headings(asked: str, items: Iterable[EvidenceItem], profile: Profile
 
 
 def telling_words(asked: str) -> frozenset[str]:
-    """Return the stems of a question that say what it is about: without them no section is nearer than another."""
+    """Return the stems of a question that name its subject: without them no section is nearer than another."""
     return frozenset(stems(asked)) - lexicon.vague_stems() - lexicon.light_stems() - lexicon.asking_stems()
 
 
@@ -93,7 +93,7 @@ def _may_be_offered(label: str, source: Source, profile: Profile, role: str) -> 
 
 
 def named_lookups(lookups: Sequence[Lookup], language: Language) -> list[Choice]:
-    """Return lookups to choose from; each asks the first of the questions that it answers."""
+    """Return lookups to choose from; each asks the first of its example questions."""
     return [
         Choice(kind=ChoiceKind.LOOKUP, label=title, asks=asked[:300], source=lookup.source)
         for lookup in lookups[:MOST_HEADINGS]
@@ -104,7 +104,7 @@ def named_lookups(lookups: Sequence[Lookup], language: Language) -> list[Choice]
 
 
 def takes_a_number(question: str) -> bool:
-    """Whether the answer to a question may itself be a number, so that numbered choices would be mistaken for it."""
+    """Whether the answer to a question may be a number, so that a reply could be mistaken for a choice's number."""
     return bool(_ASKS_FOR_A_NUMBER.search(question))
 
 
@@ -112,23 +112,23 @@ def takes_a_number(question: str) -> bool:
 
 
 def words_to_look_for(message: str) -> str:
-    """Return what a message asks, without secrets, personal data, addresses and code: no word of these is ever named."""
+    """Return what a message asks, without secrets, personal data, addresses and code: their words are never named."""
     asked = " ".join(one.text for one in questions_and_context(own_words(message[: 4 * _LONGEST_ASKED])))
     fit, _ = replace_spans(asked[:_LONGEST_ASKED], lambda text: [*secrets(text), *personal_data(text)])
     return _ADDRESS.sub(" ", MARK.sub(" ", fit))
 
 
 def unclear_words(text: str, unknown: Collection[str], profile: Profile) -> tuple[str, ...]:
-    """Return the words of a question that are to be named as standing nowhere in the documents: names first, three at most.
+    """Return up to three words of a question to report as missing in the documents, names first.
 
-    Names and terms always are. Of ordinary words some may be named where the documents know at least as many of the
-    question, or else they are in another language. Words of the asking and of the trouble, and those that the profile has
-    a synonym for, say nothing of what is asked for.
+    Names and terms always count. Ordinary words count only if the documents know at least as many words of the
+    question; otherwise the documents are in another language. Words of asking, words for symptoms, and words with a
+    synonym in the profile do not name what is asked for.
 
     Args:
         text: As `words_to_look_for` returns it.
         unknown: Its words that no document has.
-        profile: Whose synonyms count.
+        profile: The profile with the synonyms.
     """
     idle = lexicon.vague_stems() | lexicon.light_stems() | lexicon.asking_stems() | set(stems(profile.product))
     words = [
@@ -159,14 +159,14 @@ def _is_name(word: str, text: str) -> bool:
 
 
 def choice_in(message: str, offered: Sequence[Choice]) -> Choice | Literal["none"] | None:
-    """Return what a reply chose: by its number, by its name (a slip of the hand in a word allowed), or a person.
+    """Return the choice of a reply: by number, by name (with at most a typing error in a word), or a person.
 
     Args:
         message: The user's.
         offered: In the order in which they were numbered.
 
     Returns:
-        The choice; `NO_CHOICE` where the reply is a number that none of them has; `None` where it is something else.
+        The choice; `NO_CHOICE` if the reply is a number that no choice has; `None` if it is something else.
     """
     if not offered or len(message) > _LONGEST_REPLY:
         return None
@@ -236,15 +236,15 @@ def _is_slip_of(said: str, meant: str) -> bool:
 def plan_of_choice(
     kind: str, source: Source | None, asked: str, *, intent: str, because: str, question: str, language: Language
 ) -> SGRPlanResult:
-    """Return the plan of a reply that chose a section or a person, or a number that there is not: no model is asked.
+    """Return the plan of a reply that chose a section, a person, or an unknown number; no model is asked.
 
     Args:
         kind: Of the choice, or `NO_CHOICE`.
         source: Of the section.
         asked: What is asked now: the section's name, or what was asked before.
-        intent: What the user reads as understood.
+        intent: The intent that the user reads.
         because: Why the request is in scope.
-        question: What is to be asked back; empty where a person takes over instead.
+        question: The clarification question; empty if a person takes over instead.
         language: Of the answer.
     """
     again = kind == NO_CHOICE and bool(question)

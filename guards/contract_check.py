@@ -36,11 +36,11 @@ _FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,}).*$", re.MULTILINE)
 def check_contract(draft: str, spec: ArchitectSpec, *, track: Track, kind: DraftKind) -> Finding:
     """Judge form, sections, forbidden content and domain terms; report every fault at once.
 
-    FAST drafts, abstentions and clarifications are not asked. A heading counts at any level and in any case; a word
-    in running text is no section, and a section that says nothing is none. Terms match by stems on token boundaries,
-    those with signs, as "C++", and forbidden phrases literally. Look-alike letters and entities read as what they look
-    like. Which sections a draft has cannot be told where it is no object of JSON that should be one: then only its form
-    is reported, and what is said in it.
+    FAST drafts, abstentions and clarifications are not checked. A heading counts at any level and in any case; a word
+    in running text or an empty section does not count. Terms match by stems on token boundaries; terms with signs, such
+    as "C++", and forbidden phrases match literally. Look-alike letters and entities count as the letters that they look
+    like. If a draft should be a JSON object and is not, its sections are unknown: then only its form and its content
+    are reported.
     """
     if track is Track.FAST or kind is not DraftKind.ANSWER:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
@@ -67,7 +67,7 @@ def check_contract(draft: str, spec: ArchitectSpec, *, track: Track, kind: Draft
 
 
 def format_fault(draft: str, response_format: ResponseFormat) -> str:
-    """Return what keeps a draft from having its format; an empty string where nothing does. Markdown is any text."""
+    """Return why a draft does not have its format; an empty string if it has. Any text is Markdown."""
     try:
         match response_format:
             case ResponseFormat.MARKDOWN:
@@ -89,10 +89,10 @@ def format_fault(draft: str, response_format: ResponseFormat) -> str:
 
 
 def missing_sections(draft: str, spec: ArchitectSpec) -> list[str]:
-    """Return the names of the required sections that a draft does not have, or that say nothing.
+    """Return the names of the required sections that a draft lacks or leaves empty.
 
-    In JSON a section is a key of the outermost object; what is no such object is not asked. A section for steps is
-    missing only from Markdown that has some.
+    In JSON a section is a key of the outermost object; other JSON is not checked. A section for steps can only be
+    missing from Markdown that has steps.
     """
     asked = spec.required_sections
     if spec.response_format is ResponseFormat.MARKDOWN and not has_steps(draft):

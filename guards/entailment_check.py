@@ -1,7 +1,7 @@
-"""Does each claim follow from what it cites? Asked of a checker outside, where one is connected.
+"""Does each claim follow from the texts that it cites? An external checker answers, if one is connected.
 
-Grounding looks for the values of a claim in the passages that it cites; "can" in the place of "cannot" has the same
-values. A checker reads both texts. Its word is advice, or part of the verdict where the run's settings say so.
+Grounding looks for the values of a claim in the passages that it cites, but "can" and "cannot" have the same values. A
+checker reads both texts. Its answer is advice, or part of the verdict if the run's settings say so.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ _REMARKS: Final = {Entailment.NEUTRAL: NOT_ENTAILED, Entailment.CONTRADICTED: CO
 
 
 def entailment_questions(grounding: Finding, evidence: Sequence[EvidenceItem]) -> list[EntailmentQuestion]:
-    """Return what to ask of the claims that grounding found supported, in their order.
+    """Return the questions on the claims that grounding found supported, in their order.
 
-    Code and the rows of tables are no sentences: of them nothing is asked.
+    Code and table rows are not sentences, so they are left out.
     """
     claims = [grounding.claims[place] for place in _select(grounding)]
     return [EntailmentQuestion(_words_of(claim), _join_cited(claim, evidence)) for claim in claims]
 
 
 def with_entailment(grounding: Finding, answers: Sequence[EntailmentAnswer | None], mode: EntailmentMode) -> Finding:
-    """Return grounding with the checker's word: as advice, or as reasons where it is binding.
+    """Return the grounding finding with the checker's answers: as advice, or as reasons if they are binding.
 
-    Where it is binding, a sentence that was not asked about leaves the draft unchecked, and code and rows, which never
-    are, are named as advice.
+    If they are binding, an unasked sentence leaves the draft unchecked. Code and rows, which are never asked about, are
+    named as advice.
 
     Args:
-        grounding: What the questions were made of.
-        answers: One for each of the questions, in their order; `None` where a question was not asked.
+        grounding: The finding that the questions were made from.
+        answers: One for each question, in order; `None` if a question was not asked.
         mode: Not `off`.
     """
     places = _select(grounding)
@@ -78,12 +78,12 @@ def with_entailment(grounding: Finding, answers: Sequence[EntailmentAnswer | Non
 
 
 def without_entailment(grounding: Finding, mode: EntailmentMode, why: str) -> Finding:
-    """Return grounding where the checker could not be asked: unchecked where it is binding, else with a remark.
+    """Return the grounding finding if the checker did not answer: unchecked if it is binding, else with a remark.
 
     Args:
-        grounding: As it was found without the checker; its own reasons stand.
+        grounding: The finding without the checker; its reasons are kept.
         mode: Not `off`.
-        why: What kept it from being asked, for those who run the assistant.
+        why: Why the checker did not answer, for operators.
     """
     if mode is not EntailmentMode.BINDING:
         return grounding.model_copy(update={"advice": (*grounding.advice, Reason("could_not_ask", (_NAME,)))})

@@ -1,4 +1,4 @@
-"""Does the evidence suffice for this request type and track? (DT-006)"""
+"""Is the evidence enough for this request type and track? (DT-006)"""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _DOC_FOR_FIGURES = Reason("status_request_must_not_use_doc_as_primary")
 
 @dataclass(frozen=True, slots=True)
 class EvidenceQuestion:
-    """What the evidence of one draft is asked against.
+    """The requirements for the evidence of one draft.
 
     Attributes:
-        usable: The sources that are connected and that the user's role may use.
-        unreachable: Those of them that could not be asked in this turn, or not all that was to be asked.
-        counted: The items that are counted and averaged: those that the draft cites; all of the evidence if left out.
-        least: How many items QUALITY wants; where only db can answer, one is enough.
-        sure: The confidence from which on one item is enough, in (0, 1); `None` where there is no such thing.
-        quoted: Whether the draft is word for word what surely answers: then one item is enough, too.
-        mean_enforced, mean_advised: Limits of the mean confidence on QUALITY, each in (0, 1).
+        usable: The connected sources that the user's role may use.
+        unreachable: Those of them that did not answer in this turn, or not every query.
+        counted: The items to count and average: those that the draft cites; all evidence if left out.
+        least: The number of items that QUALITY requires; if only db can answer, one is enough.
+        sure: The confidence from which one item is enough, in (0, 1); `None` if there is no such limit.
+        quoted: Whether the draft quotes word for word what surely answers: then one item is enough, too.
+        mean_enforced, mean_advised: Limits for the mean confidence on QUALITY, each in (0, 1).
     """
 
     request_type: RequestType
@@ -46,7 +46,7 @@ class EvidenceQuestion:
 
     @property
     def items(self) -> Sequence[EvidenceItem]:
-        """The items that are counted and averaged."""
+        """The items to count and average."""
         return self.evidence if self.counted is None else self.counted
 
     diversity: Diversity = Diversity.ADVISORY
@@ -63,10 +63,9 @@ class _EvidenceFault:
 def check_evidence(question: EvidenceQuestion) -> Finding:
     """Judge sources, number, confidence and diversity; report every fault at once.
 
-    Types without a source in DT-006 and clarifications are not asked for evidence, and neither is an honest abstention. A source that
-    is not connected cannot be required; one that is needed and could not be asked makes the check `unchecked`, even
-    for an abstention: that nothing was found is said only where somebody could look. What else could not be asked
-    is advice.
+    Types without a source in DT-006, clarifications and abstentions need no evidence. A source that is not connected
+    cannot be required. A needed source that did not answer makes the check `unchecked`, even for an abstention: an
+    answer says "nothing found" only if the search could run. Other sources that did not answer are advice.
     """
     rule = EVIDENCE.decide(request_type=question.request_type).outcome
     if not rule.allowed() or question.kind is DraftKind.CLARIFICATION:
@@ -119,7 +118,7 @@ def _find_needed(rule: EvidenceRule, usable: frozenset[Source]) -> frozenset[Sou
 
 
 def unchecked_sources(reasons: Iterable[str]) -> frozenset[Source]:
-    """Return the sources that a report's reasons name as needed and not asked."""
+    """Return the sources that a report's reasons name as needed but unanswered."""
     known = could_not_check().name
     named = {value for reason in map(read_reason, reasons) if reason.name == known for value in reason.values}
     return frozenset(source for source in Source if source in named)

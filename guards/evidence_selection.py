@@ -1,4 +1,4 @@
-"""Which evidence a draft may see: merged over queries, folded, confident enough, and within the budget."""
+"""The evidence that a draft may see: merged over queries, folded, confident enough, and within the budget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from language.truncation import cut_in_proportion
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a draft may see, best rank first, and what became of all items, by their references.
+    """The evidence that a draft may see, best rank first, and the fates of all items, by their references.
 
     Attributes:
         fates: Of the items of each ranked list.
@@ -37,11 +37,11 @@ def select_evidence(
 ) -> Selection:
     """Merge ranked lists, and the earlier evidence after them, into the evidence of a turn.
 
-    The lists take turns (measured on messages of several questions: recall@10 .844, against .555 for one
-    joined query), items of dropped sources are left out, the same passage is kept once with its best score, items
-    under the threshold are left out, and the rest is cut to `limit` items and `budget` characters, best rank first.
-    The rows of one lookup stay together and count as one item: half a list would look like a whole one. Of copies the
-    one that is in the earlier evidence stands, so that what stood for others never becomes a copy of one of them.
+    The lists take turns (measured on messages of several questions: recall@10 .844, against .555 for one joined query).
+    Items of dropped sources and items under the threshold are left out, and the same passage is kept once with its best
+    score. The rest is cut to `limit` items and `budget` characters, best rank first. The rows of one lookup stay
+    together and count as one item, because half a list would look like a whole one. Of several copies, the one in the
+    earlier evidence is kept, so that a kept passage never becomes a copy of one of its copies.
     """
     unwanted = frozenset(dropped)
     lists = (*ranked, earlier)
@@ -77,7 +77,7 @@ def select_evidence(
 
 
 def fold_duplicates(items: Iterable[EvidenceItem]) -> list[EvidenceItem]:
-    """Keep each passage once, at its first place and with its best confidence; texts that are the same are one."""
+    """Keep each passage once, at its first place and with its best confidence; equal texts are one passage."""
     every = list(items)
     groups = _groups(every, range(len(every)))
     return [every[max(group, key=lambda n: every[n].confidence)] for group in groups]
@@ -85,7 +85,7 @@ def fold_duplicates(items: Iterable[EvidenceItem]) -> list[EvidenceItem]:
 
 @remember
 def same_words(text: str) -> str:
-    """Return what copies of a text have in common: all of it, white space aside."""
+    """Return what copies of a text have in common: the text without differences in white space."""
     return " ".join(text.split())
 
 

@@ -1,4 +1,4 @@
-"""What DT-008 is asked about a draft that did not pass: what may be asked, which pages may help, who was not reached."""
+"""DT-008's inputs for a draft that did not pass: the permitted question, helpful pages, unreachable sources."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _NO_FIGURES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A turn whose last draft did not pass.
+    """A turn with a last draft that did not pass.
 
     Attributes:
         message: The user's words.
-        queries: What was searched for.
-        draft: The draft, where it is the one that was judged; else empty.
+        queries: The search queries.
+        draft: The draft, if it is the one that was judged; else empty.
         reasons, actions: Of the Guardian.
     """
 
@@ -47,15 +47,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class ExitFacts:
-    """What is known of an end without an answer.
+    """The facts about an end without an answer.
 
     Attributes:
-        question: The drafted question, where it may be asked.
-        lookups: Those to choose from, where a figure was asked for that none of them answers.
-        pages: What may be shown, by numbers of `evidence`.
-        unasked: The sources that were needed and could not be asked.
+        question: The drafted question, if it may be asked.
+        lookups: Those to choose from, if the user asked for a figure that none of them answers.
+        pages: The pages that may be shown, by numbers of `evidence`.
+        unasked: The needed sources that did not answer.
         missing: The names of the Guardian's reasons.
-        figures: Whether a figure or a list of how things stand was asked for.
+        figures: Whether the user asked for a figure or a list of current states.
     """
 
     last_action: LastAction = LastAction.NONE
@@ -69,12 +69,12 @@ class ExitFacts:
 
     @property
     def question_lacks(self) -> bool:
-        """Whether the question itself lacks something that can be asked for."""
+        """Whether the question lacks something that Guardian can ask for."""
         return bool(self.question or self.lookups)
 
 
 def exit_facts(failure: Failure, profile: Profile, role: str) -> ExitFacts:
-    """Return what is known of the end of a failed turn; nothing is looked for where nothing may be asked or shown."""
+    """Return the facts about the end of a failed turn; nothing is searched if nothing may be asked or shown."""
     last = LastAction.of(failure.actions)
     if last is not LastAction.ASK:
         return ExitFacts(last, unasked=unchecked_sources(failure.reasons))

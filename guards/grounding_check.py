@@ -1,10 +1,10 @@
-"""Does each claim rest on what it cites?
+"""Do the cited passages support each claim?
 
-Each claim of the draft (`language.claims`) must cite evidence of this turn as `[n]`, and every number with its unit,
-version, date, identifier, URL and quoted name in it must occur in a snippet it cites. A claim that nearly copies a sentence
-must not turn it round (`language.fidelity.near_copy`), and no claim promise what nothing that it cites speaks of
-(`language.fidelity.promises`). What only hints at a fault is advice: few words in common, a denial that the
-source does not have, a name that it does not have. No threshold of these carries over from one kind of text to another.
+Each claim of the draft (`language.claims`) must cite evidence of this turn as `[n]`. Every number with its unit,
+version, date, identifier, URL and quoted name in it must occur in a cited snippet. A claim that nearly copies a
+sentence must not reverse it (`language.fidelity.near_copy`), and no claim may promise what its sources do not mention
+(`language.fidelity.promises`). Mere hints of a fault are advice: few words in common, or a denial or a name that the
+source does not have. Their thresholds do not carry over from one kind of text to another.
 """
 
 from __future__ import annotations
@@ -70,15 +70,16 @@ def check_grounding(  # noqa: PLR0913  # each says something else of the one dra
     names: Iterable[str] = (),
     quoted: bool = False,
 ) -> Finding:
-    """Judge every claim of an answer; CASUAL turns, abstentions and clarifications are not asked.
+    """Judge every claim of an answer; CASUAL turns, abstentions and clarifications are not checked.
 
-    Unresolvable citations, claims without one, and values that no cited snippet has fail the check; and so does an
-    answer that cites nothing at all, be it too short to claim anything. The finding's `claims` say the same claim by
+    Unresolvable citations, claims without citations, and values that no cited snippet has fail the check. So does an
+    answer without citations, even if it is too short to claim anything. The finding's `claims` say the same for each
     claim, in the order of the draft.
 
-    A claim that has hardly a word of what it cites fails, where the draft was not put together of quotations (`quoted`); and
-    so does a name that neither a passage has nor the question nor `names`, texts whose names any answer may say. `sections` is what the
-    contract calls its sections: a heading may say that, and what question and evidence say.
+    A claim that has hardly a word of its sources fails, unless the draft was built from quotations (`quoted`). So does
+    a name that is in no passage, not in the question and not in `names`, texts with names that any answer may say.
+    `sections` are the contract's section headings: a heading may use their words and those of the question and the
+    evidence.
     """
     if request_type is RequestType.CASUAL or kind is not DraftKind.ANSWER:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
@@ -150,7 +151,7 @@ _USUAL: Final = _WORDING.words("usual")
 
 
 def is_quoted(finding: Finding, evidence: Sequence[EvidenceItem]) -> bool:
-    """Whether each claim of a grounded draft stands word for word in what it cites, marks aside."""
+    """Whether the cited passages have each claim of a grounded draft word for word, marks aside."""
     if finding.status is not CheckStatus.OK:
         return False
     texts = {item.ref: f" {' '.join(tokens(_citable(item)))} " for item in evidence}

@@ -1,4 +1,4 @@
-"""What a verdict is about, as one short text: it belongs to one draft of one turn, and to the report that gives it."""
+"""The hash that binds a verdict to one draft of one turn and to the report that gives it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ _JUDGED: Final = (
 
 
 def judged_hash(state: Mapping[str, Any], report: Mapping[str, Any]) -> str:
-    """Return 64 hexadecimal digits (SHA-256) that change with the turn, its plan and contract, the draft, the evidence, or the report.
+    """Return 64 hexadecimal digits: a SHA-256 over the turn, its plan and contract, the draft, evidence and report.
 
-    All of the evidence counts, cited or not: `[2]` is what stands second. All of the report counts, too: its actions and
-    checks decide whether pages are shown, a person is called or the user refused. It says that nothing was exchanged
-    by a slip, in Studio or in a store; who may write the state can compute it as well.
+    All evidence counts, cited or not, because `[2]` is the second item. The whole report counts, because its actions
+    and checks decide whether Guardian shows pages, calls a person or refuses. The hash proves that nothing was
+    exchanged by mistake, in Studio or in a store. It is no protection against those who may write the state: they can
+    compute it, too.
 
     Args:
         state: Of a turn, as plain JSON; keys that are missing or empty are alike.
-        report: A `GuardianReport` as plain JSON, whose own `judged_hash` counts for nothing.
+        report: A `GuardianReport` as plain JSON; its own `judged_hash` is ignored.
     """
     given = {name: value for name, value in report.items() if name != "judged_hash"}
     judged = [*(state.get(key) or None for key in _JUDGED), given]

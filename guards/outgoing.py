@@ -1,7 +1,7 @@
-"""What may leave the house with a hand-off: the user's words without the secrets in them.
+"""The texts that may leave Guardian with a hand-off: the user's words without their secrets.
 
-E-mail addresses and phone numbers stay, for a person may need them to reply; so do links. No role is excepted: what a
-role may read is one thing, who gets a ticket another.
+E-mail addresses and phone numbers stay, because a person may need them to reply; so do links. No role is excepted,
+because a role's rights say nothing about who gets the ticket.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Known = dict[str, str]
 
 
 def values_in(texts: Iterable[str]) -> Known:
-    """Return the values of texts that do not leave the house."""
+    """Return the values in texts that must not leave Guardian."""
     return {text[start:end]: rule for text in texts for rule, start, end in _find(text)}
 
 
 def redact_ticket_text(text: str, known: Known | None = None) -> str:
-    """Return a text in which every secret and every number of a card or document is replaced by `[redacted: <rule id>]`.
+    """Return a text with every secret and every card or document number replaced by `[redacted: <rule id>]`.
 
-    What is `known` is found where its own context is gone, too: a query is rephrased and cut, an intent retold.
+    Values in `known` are found even without their context: queries are rephrased and cut, intents are paraphrased.
     """
     text = replace_spans(with_strings(text, lambda string: replace_spans(string, _find)[0]), _find)[0]
     for value, rule in (known or {}).items():
@@ -44,11 +44,11 @@ def redact_ticket_text(text: str, known: Known | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TurnWords:
-    """What a ticket quotes of a turn.
+    """The words of a turn that a ticket quotes.
 
     Attributes:
-        before: What the user wrote before, oldest first.
-        searched: What was searched for, one for each trace.
+        before: The user's earlier messages, oldest first.
+        searched: The search queries, one for each trace.
     """
 
     question: str
@@ -59,7 +59,7 @@ class TurnWords:
 
 
 def redact_words(words: TurnWords) -> TurnWords:
-    """Return the words of a turn without the secrets in them, however often said; none where that cannot be told."""
+    """Return the words of a turn without their secrets, however often repeated; none if that cannot be ensured."""
     said = (words.question, words.intent, *words.queries, *words.before)
     try:
         known = values_in(said)

@@ -1,6 +1,6 @@
-"""Pages that may help where no answer is sure: each with the one sentence that fits the question best.
+"""Pages that may help if no answer is sure, each with the sentence that fits the question best.
 
-Such a sentence is shown as it stands in its document, so it needs no grounding; it must pass policy, as an answer must.
+The sentence is shown verbatim, so it needs no grounding check. It must pass policy, as an answer must.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ _OF_DOCUMENTS: Final = (Source.DOC, Source.POLICY)
 def pages_that_may_help(
     questions: Iterable[str], evidence: Sequence[EvidenceItem], profile: Profile, role: str
 ) -> list[PageSentence]:
-    """Return up to five documents of the evidence in its order, each with its best sentence; those without one are left out.
+    """Return up to five documents in the evidence's order, each with its best sentence; skip those without one.
 
-    A sentence has at least one word of the question. Links to other files are their words: from an answer they lead nowhere.
+    A sentence has at least one word of the question. Links to other files become plain text, because they do not work
+    from an answer.
 
     Args:
-        questions: The user's words and what was searched for.
-        evidence: What was found; `number` counts its items from 1.
-        profile: Whose policy a sentence must pass.
+        questions: The user's words and the search queries.
+        evidence: The evidence found; `number` counts its items from 1.
+        profile: The profile with the policy that a sentence must pass.
         role: Of the user.
     """
     wanted = frozenset(stem for text in questions for stem in stems(text))

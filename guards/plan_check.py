@@ -1,4 +1,4 @@
-"""What of a plan cannot be left to the planner alone."""
+"""The parts of a plan that the planner must not decide alone."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _OF_THE_TYPE = frozenset({REQUEST_TYPE_NOT_ALLOWED, NO_SOURCE_ALLOWED})
 def settle_plan(
     plan: SGRPlanResult, message: str, language: Language, profile: Profile, role: str, earlier: Sequence[str] = ()
 ) -> SGRPlanResult:
-    """Return the plan with what it left out inferred, and CASUAL only where the lexicon agrees.
+    """Return the plan with omitted values inferred, and CASUAL only if the lexicon agrees.
 
-    Of several complete questions of the message each is searched for, whatever the planner made of them.
+    If the message has several complete questions, each is searched, whatever the planner made of them.
 
-    CASUAL is asked for no evidence at all, so a planner alone must not be able to choose it. Texts of the plan that
-    anybody reads (the intent, the question asked back, the sub-queries) are no draft and are not judged as one: what
-    policy would not let an answer say, they do not say either, unless the user wrote it, now or `earlier`.
+    CASUAL needs no evidence, so a planner alone must not choose it. The plan's readable texts (the intent, the
+    clarification question, the sub-queries) are not judged as drafts. A text with a value that policy forbids in
+    answers is dropped or replaced, unless the user wrote the value, now or `earlier`.
     """
     plan = _fit_to_be_read(plan, message, earlier, profile, role)
     request_type = plan.request_type
@@ -70,11 +70,11 @@ def _asks_the_same(query: str, question: str) -> bool:
 
 
 def check_plan(plan: SGRPlanResult, request: PlanRequest, flow: Flow, profile: Profile, role: str) -> PolicyFinding:
-    """Judge what is really asked, before anything is searched.
+    """Judge the effective request before anything is searched.
 
-    That is the newest message, joined with those whose questions back it answers, and the plan's own words, for a
-    planner may say what the user left out. Where a question is to be asked back, the user's words alone are judged,
-    and not by the request type, which its answer may change. Turns that end otherwise are not judged.
+    It is the newest message, joined with the messages whose clarification questions it answers, and the plan's own
+    words, because a planner may say what the user left out. If the plan asks a clarification question, only the user's
+    words are judged, and not by the request type, which the answer may change. Turns that end otherwise are not judged.
     """
     if flow is Flow.GO_ON:
         texts = [*_texts(request), plan.user_intent, *plan.subqueries]
@@ -93,7 +93,7 @@ def _texts(request: PlanRequest) -> tuple[str, ...]:
 
 
 def users_words(request: PlanRequest) -> tuple[str, ...]:
-    """Return what the user wrote before the newest message."""
+    """Return the user's messages before the newest one."""
     return tuple(exchange.text for exchange in request.history if exchange.role == "user")
 
 

@@ -1,7 +1,7 @@
-"""May this be asked, and may this be said?
+"""May a user ask this, and may an answer say this?
 
-Requests are judged by what the user's role may have and by the topics that the profile forbids. Answers are judged by
-what must never leave the house: values shaped like secrets, personal data, links outside the allowed domains, articles
+Requests are judged by the rights of the user's role and by the topics that the profile forbids. Answers are judged by
+what they must never contain: values shaped like secrets, personal data, links outside the allowed domains, articles
 that are not for users. The *words* password or token are no violation: a policy that stops "how do I reset my password"
 makes a support desk useless.
 """
@@ -48,7 +48,7 @@ _HARMLESS: Final = MetKeys(16_384)
 
 
 class PolicyFinding(BaseModel):
-    """What the policy check found: the rules violated, and what their own actions are."""
+    """The result of the policy check: the violated rules and their actions."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -58,7 +58,7 @@ class PolicyFinding(BaseModel):
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """What the report says of it."""
+        """The reasons for the report."""
         match self.status:
             case PolicyStatus.VIOLATED:
                 return (Reason("policy_violation", self.rules),)
@@ -69,7 +69,7 @@ class PolicyFinding(BaseModel):
 
 
 class Violation(NamedTuple):
-    """One thing that may not be said: its rule, the rule's action, and the value as it was written."""
+    """One forbidden value: its rule, the rule's action, and the value as written."""
 
     rule: str
     action: RequiredAction
@@ -77,9 +77,9 @@ class Violation(NamedTuple):
 
 
 def check_request(message: str, request_type: RequestType, profile: Profile, role: str) -> PolicyFinding:
-    """Judge a request by what the role may ask for, and by the topics that the profile forbids.
+    """Judge a request by the role's rights and by the topics that the profile forbids.
 
-    All violated rules are reported. A source that the role may use and that is merely not connected is no denial.
+    All violated rules are reported. A permitted source that is not connected is no reason for denial.
     """
     denied = [(rule, RequiredAction.SAFE_REFUSAL) for rule in _not_for_the_role(request_type, profile, role)]
     return _finding([*denied, *_topics(message, profile, role)])
@@ -118,19 +118,21 @@ def _phrases(words: tuple[str, ...]) -> Phrases:
 def check_answer(
     answer: str, profile: Profile, role: str, *, asks: bool = False, shown: Sequence[str] = ()
 ) -> PolicyFinding:
-    """Judge a draft: secrets and personal data anywhere, links to other domains outside of code, low article ids, forbidden
-    topics, and whether it wants credentials, codes or money of its reader.
+    """Judge a draft by every rule of the answer policy.
 
-    Placeholders, the profile's contacts, loopback and documentation addresses, and links inside code pass.
-    What escapes hide in JSON, and what marks, tags or entities inside of a word do, is judged as it reads.
+    The rules cover secrets and personal data anywhere, links to other domains outside code, low article ids, forbidden
+    topics, and requests to the reader for credentials, codes or money.
+
+    Placeholders, the profile's contacts, loopback and documentation addresses, and links inside code pass. Text hidden
+    by JSON escapes, or by marks, tags or entities inside a word, is judged as a reader sees it.
 
     Args:
         answer: The draft.
-        profile: Whose answer it is.
+        profile: The deployment's profile.
         role: Of the user.
-        asks: Whether it is a question to the user, in which a password need only be named to be wanted.
-        shown: What was written before it: the question, the evidence. A domain that is named there without being a link may
-            be named again; a link may not.
+        asks: Whether it is a question to the user: there, naming a password is enough to count as a request.
+        shown: Earlier texts: the question, the evidence. The draft may repeat a domain named there without a link, but
+            not a link.
     """
     whole, block = inside_json(answer)
     found = [*violations(answer, profile, role, shown), *violations(whole, profile, role, shown)]
@@ -146,11 +148,11 @@ def check_answer(
 
 
 def violations(text: str, profile: Profile, role: str, shown: Sequence[str] = ()) -> list[Violation]:
-    """Return everything in a text that an answer to a role may not say: secrets, personal data, links, article ids.
+    """Return all values in a text that an answer to a role may not say: secrets, personal data, links, article ids.
 
-    A domain without a scheme is a link, too, but where one of the texts `shown` names it.
+    A domain without a scheme is a link, too, unless one of the texts `shown` names it.
 
-    No role is excepted from one rule: nothing that leaves asks for credentials, codes or money.
+    One rule excepts no role: no answer asks for credentials, codes or money.
     """
     policy = profile.answer_policy
     found: list[Violation] = []
@@ -169,18 +171,17 @@ def violations(text: str, profile: Profile, role: str, shown: Sequence[str] = ()
 
 
 def mask_text(text: str, profile: Profile, role: str) -> str:
-    """Return a text in which every secret and every piece of personal data is replaced by `[redacted: <rule id>]`.
+    """Return a text with every secret and all personal data replaced by `[redacted: <rule id>]`.
 
-    What the role may read stays. What is left has no such value, and masking it again changes nothing.
+    Values that the role may read stay. No other such value is left; masking again changes nothing.
     """
     return mask(text, profile, role)[0]
 
 
 def mask(text: str, profile: Profile, role: str) -> tuple[str, tuple[str, ...]]:
-    """Return the masked text and the rules whose values were in it.
+    """Return the masked text and the rules that masked values.
 
-    A text that had none is known again by its hash, so that a passage is looked through once in this process; of no text
-    more than that is kept.
+    The process keeps only the hashes of texts without such values, so that it searches each such passage once.
     """
     if not text:
         return text, ()

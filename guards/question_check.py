@@ -1,4 +1,4 @@
-"""May the assistant ask this? A drafted question is checked like an answer: no claims, no values from nowhere."""
+"""May the assistant ask this? A drafted question must claim nothing and must not invent values."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _AGAIN: Final = (RequiredAction.REGENERATE_DRAFT,)
 
 
 def check_question(draft: str, known: Iterable[str]) -> Finding:
-    """Judge a drafted question: it has an interrogative clause, and what that names was said or stands in the evidence.
+    """Judge a drafted question: it needs an interrogative clause that names only values from the turn or the evidence.
 
-    Its finding takes the place of grounding, which judges answers.
+    Its finding replaces that of grounding, which judges answers.
 
     Args:
-        draft: The question as it was drafted; only its interrogative clause is ever asked.
+        draft: The drafted question; the user only sees its interrogative clause.
         known: The user's words and the evidence.
     """
     question = question_of(draft)
@@ -37,7 +37,7 @@ def check_question(draft: str, known: Iterable[str]) -> Finding:
 
 
 def fit_question(draft: str, known: Iterable[str]) -> str:
-    """Return the interrogative clause of a question that may be asked; empty where it may not."""
+    """Return the interrogative clause of a permitted question; empty if the question is not permitted."""
     question = question_of(draft)
     if not question or question_asks_for_secrets(draft):
         return ""
@@ -45,7 +45,7 @@ def fit_question(draft: str, known: Iterable[str]) -> str:
 
 
 def fit_gap(gap: str, known: Iterable[str]) -> bool:
-    """Whether a gap that a plan names may be asked about: it wants no secret, states nothing, and names what was said."""
+    """Whether a question may ask about a gap: the gap wants no secret, states nothing and names only known values."""
     if question_asks_for_secrets(gap) or states(gap):
         return False
     return not missing_values(values(gap), [passage(text) for text in known])

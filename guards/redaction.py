@@ -1,4 +1,4 @@
-"""Evidence without what no answer may say: a drafter cannot repeat what it has not seen."""
+"""Evidence without values that no answer may say: a drafter cannot repeat what it has not seen."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _LETTERS: Final = str.maketrans("0123456789", "ghijklmnop")
 
 
 def redact(items: Iterable[EvidenceItem], profile: Profile, role: str) -> list[EvidenceItem]:
-    """Return evidence in which secrets and personal data are masked; `EvidenceItem.redacted` names the rules.
+    """Return evidence with secrets and personal data masked; `EvidenceItem.redacted` names the rules.
 
-    An address is no secret, but loses the user name and password that it may carry; one that still holds something is
-    left out. Evidence that was redacted before stays as it is. Sentences that give orders to their reader are taken out, and a
-    passage of nothing else is left out.
+    An address loses its user name and password; if it still holds a forbidden value, it is left out. Evidence that is
+    already redacted stays as it is. Sentences that give orders to their reader are removed, and a passage of only such
+    sentences is left out.
     """
     fit = (_redact_item(item, profile, role) for item in items)
     return [item for item in fit if item.snippet.strip() or ORDERS not in item.redacted]
 
 
 def redacted_trace(trace: QueryTrace, profile: Profile, role: str) -> QueryTrace:
-    """Return a trace whose ids, titles, headings and addresses say no more than the evidence does."""
+    """Return a trace with ids, titles, headings and addresses that reveal no more than the evidence does."""
     return trace.model_copy(
         update={
             "articles": [_article(article, profile, role) for article in trace.articles],

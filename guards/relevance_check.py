@@ -1,7 +1,7 @@
-"""Does the draft answer the question that was asked?
+"""Does the draft answer the user's question?
 
-Grounding proves that an answer stands in the documents. Whether these are the documents that answer is an estimate, by
-how search ranked the page that is cited and which section of it is cited, for each part of the question:
+Grounding proves that the documents contain an answer. Whether they answer the question is an estimate for each part of
+the question. It depends on the search rank of the cited page and on the cited section:
 
     logit p = -3.4 + 7.1 margin + 3.7 coverage - 1.0 aside                 by words
     logit p = -2.4 + 5.5 margin + 3.3 coverage - 1.0 aside - 0.9 behind    by words and meaning
@@ -11,12 +11,12 @@ how search ranked the page that is cited and which section of it is cited, for e
     aside      share of the words of the cited section's heading that neither question nor title has: 0 to 1
     behind     by how much another page is nearer in meaning, in standard deviations of all similarities: 0 to 4
 
-Fitted on 180 drafts for five manuals, each judged right, partly right or wrong by somebody who read it: p is the
-probability that it is not wrong. Judged by the weights of the other four manuals, the mean AUC is .78; the three figures
-used before (margin, coverage, nearness either way) had .70 (docs/decisions.md). If another page, or another place of a
-long one, is as good (ahead by less than .05), p is at most .6: of such drafts a third was wrong, whatever the rest said.
-By words alone, margin and coverage weigh as they were fitted before on questions, and a weighty word of the question that
-the page lacks keeps it from being sure: nothing else speaks for it.
+The weights are fitted on 180 drafts for five manuals. A person judged each draft right, partly right or wrong; p is the
+probability that it is not wrong. With weights from the other four manuals, the mean AUC is .78; the three figures used
+before (margin, coverage, nearness either way) had .70 (docs/decisions.md). If another page, or another place of a long
+one, is as good (ahead by less than .05), p is at most .6: a third of such drafts was wrong, whatever the other figures.
+By words only, margin and coverage have the earlier weights fitted on questions. There, a page that lacks a weighty word
+of the question is never sure, because nothing else supports it.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ _CAPITALS: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class RelevanceQuestion:
-    """What a draft is asked against.
+    """The question that a draft must answer.
 
     Attributes:
-        parts: The questions of the message, each as it was searched for; with fewer than two, all queries are one part.
+        parts: The questions of the message, each as searched; with fewer than two, all queries are one part.
         cited: The refs of the evidence that the draft cites.
-        sure: The estimate from which on an answer is stated, in (0, 1).
-        ignored: Stems that say nothing, as those of the product's name.
+        sure: The estimate from which an answer is stated, in (0, 1).
+        ignored: Stems without meaning here, such as those of the product's name.
     """
 
     request_type: RequestType
@@ -103,12 +103,12 @@ class _CitedPage:
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """What one judgement of a page is preferred to another by."""
+        """The sort key that prefers one judgement of a page to another."""
         return not self.lacks, self.estimate
 
     @property
     def lacks(self) -> bool:
-        """Whether a weighty word that the page lacks speaks against it: by words alone."""
+        """Whether the page lacks a weighty word, which counts against it if only words were searched."""
         return self.near is None and bool(self.missing)
 
 
@@ -154,7 +154,7 @@ class _QueryRanking:
 
     @classmethod
     def of(cls, traces: Sequence[QueryTrace]) -> _QueryRanking:
-        """Join the traces of one query; fused figures, each a share of its own search's best, are made shares of all."""
+        """Join the traces of one query; fused figures become shares of the best of all searches."""
         top = max((row.score for trace in traces for row in trace.passages), default=0.0)
         rows: list[_RankedPassage] = []
         for trace in traces:
@@ -183,11 +183,11 @@ class _QueryRanking:
 
 
 def check_relevance(question: RelevanceQuestion) -> Finding:
-    """Judge whether what is cited answers each part of the question; answers from documents and graphs alone are asked.
+    """Judge whether the citations answer each part of the question; only answers from documents and graphs are checked.
 
-    A page speaks against itself where it has too few of the question's words, or lacks a name of it: then the search
-    may find a better one. Where an answer does for one part and not surely for another, it is drafted again without
-    that one. Rows of a lookup were asked for by name, and count as sure.
+    A page that has too few of the question's words, or lacks one of its names, counts against the answer: the search
+    may find a better one. If an answer covers one part and not surely another, it is drafted again without the other
+    part. Rows of a lookup were requested by name and count as sure.
     """
     if question.kind is not DraftKind.ANSWER or question.request_type in (*STATUS, RequestType.CASUAL):
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
@@ -435,7 +435,7 @@ def _nearness(own: Sequence[_RankedPassage], others: Sequence[_RankedPassage], s
 
 
 def names_in(text: str, ignored: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """Return the abbreviations and names of a text that nothing else can stand for, each once."""
+    """Return the abbreviations and names of a text that have no synonyms, each once."""
     # The first word has a capital anyway.
     said = re.findall(r"[^\W\d_]{2,}", text)[1:]
     if sum(word[0].isupper() for word in said) > _CAPITALS * len(said) and len(said) > 1:

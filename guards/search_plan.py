@@ -1,4 +1,4 @@
-"""What a turn asks its sources, and what came of it: the pure part of `retrieve`."""
+"""The searches of a turn and their results: the pure part of `retrieve`."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ MOST_ROWS = 20
 
 
 class PastSearch(BaseModel):
-    """What is remembered of each search of a turn; the evidence itself is only kept as it is now.
+    """The record of one past search of a turn; only the current evidence is kept in full.
 
     Attributes:
-        documents: Those that the draft could see.
-        texts: The texts that it could see, each as a short fingerprint; copies have the same one.
-        given_up: The kinds of sources that the turn does without from then on.
+        documents: The documents that the draft could see.
+        texts: The texts that it could see, each as a short fingerprint; copies share one.
+        given_up: The kinds of sources that the turn no longer uses.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -42,18 +42,18 @@ class PastSearch(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """What a turn knows when it is about to search.
+    """The state of a turn before a search.
 
     Attributes:
         question: The user's own words.
         queries: The plan's sub-queries.
-        lookups: What the plan wants looked up.
-        actions: What the Guardian asked for; empty on the first search.
+        lookups: The plan's lookups.
+        actions: The actions that the Guardian requires; empty on the first search.
         attempt: 0 for the first search of a turn, then the number of the retry.
-        wanted: The queries of a drafter that asked for a search of its own.
-        evidence: What was found before.
-        traces: What the queries before brought.
-        past: What each search before had, first to last.
+        wanted: The queries of a drafter that requested a search.
+        evidence: The evidence found before.
+        traces: The traces of the earlier queries.
+        past: The record of each earlier search, oldest first.
         widened: Whether the turn had its wider search.
     """
 
@@ -76,24 +76,24 @@ class SoFar:
 
     @property
     def effect(self) -> Effect:
-        """What the Guardian's actions amount to together."""
+        """The combined effect of the Guardian's actions."""
         return combine(self.actions)
 
     @property
     def kept(self) -> tuple[EvidenceItem, ...]:
-        """What takes part in the selection beside what is found now."""
+        """The earlier evidence that takes part in the selection, in addition to new evidence."""
         return self.evidence if self.retrying or self.wanted else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is asked, and what is done with the replies.
+    """The requests of one search, and how to treat the replies.
 
     Attributes:
-        asked: Each kind of source with one request to it, to be sent side by side.
-        limit: How many items are kept of all replies together.
-        dropped: The kinds whose evidence is given up, now or by an earlier retry: they stay so for the turn.
-        unknown: The names of lookups that the profile does not have.
+        asked: Pairs of a kind of source and a request, to be sent in parallel.
+        limit: The number of items to keep from all replies together.
+        dropped: The kinds of dropped evidence, by this retry or an earlier one; they stay dropped for the turn.
+        unknown: Names of lookups that the profile does not have.
     """
 
     asked: tuple[tuple[Source, SearchRequest], ...]
@@ -103,10 +103,10 @@ class Search:
 
 
 def plan_search(so_far: SoFar, context: Context, profile: Profile, connected: Iterable[Source]) -> Search | None:
-    """Return what to ask of whom; `None` where nothing is to be searched.
+    """Return the requests to the sources; `None` if nothing is to be searched.
 
-    That is so where DT-006 names no source, as for CASUAL turns, and on retries that only concern the form. Where the drafter asked for a search of its
-    own, its queries are run, and those alone.
+    Nothing is searched if DT-006 names no source, as for CASUAL turns, and on retries that only concern the form. If
+    the drafter requested a search, only its queries run.
     """
     effect = so_far.effect
     if not EVIDENCE.decide(request_type=so_far.request_type).outcome.allowed():
@@ -136,7 +136,7 @@ def plan_search(so_far: SoFar, context: Context, profile: Profile, connected: It
 
 
 def shortfalls(search: Search, traces: Iterable[QueryTrace]) -> list[str]:
-    """Return what could not be asked, wholly or in part, each as `part: why`."""
+    """Return the sources that failed, wholly or in part, each as `part: why`."""
     asked = list(traces)
     said = [f"{trace.source}: {trace.error}" for trace in asked if trace.error]
     said += [line for trace in asked for line in trace.degraded.splitlines()]
@@ -144,12 +144,12 @@ def shortfalls(search: Search, traces: Iterable[QueryTrace]) -> list[str]:
 
 
 def widens(so_far: SoFar) -> bool:
-    """Whether this search is the wider one, which an abstention gets once."""
+    """Whether this is the wider search that an abstention gets once."""
     return so_far.retrying and (so_far.effect.more or so_far.effect.refine)
 
 
 def past_search(search: Search, evidence: Sequence[EvidenceItem]) -> PastSearch:
-    """Return what is to be remembered of a search that brought this evidence."""
+    """Return the record of a search that found this evidence."""
     return PastSearch(
         documents=tuple(sorted({item.document_key for item in evidence})),
         texts=tuple(sorted(_texts(evidence))),
@@ -158,10 +158,10 @@ def past_search(search: Search, evidence: Sequence[EvidenceItem]) -> PastSearch:
 
 
 def found_nothing_new(so_far: SoFar, search: Search, evidence: Sequence[EvidenceItem]) -> bool:
-    """Whether a retry has changed nothing: the drafter would read what it has read and be told nothing new.
+    """Whether a retry changed nothing: the drafter would get the same evidence and no new instructions.
 
-    Texts count, and not the documents that they are in: a copy of what an earlier attempt had is nothing new. Fewer
-    texts than before are a change only where their kind of source was given up.
+    Texts count, not their documents: a copy of a text that an earlier attempt had is not new. Fewer texts than before
+    are a change only if their kind of source was given up.
     """
     if not so_far.retrying or so_far.wanted or so_far.effect.redraft:
         return False

@@ -1,4 +1,4 @@
-"""What all findings together come to: the inputs of DT-005, and the report that its row makes of them."""
+"""The verdict on all findings: the inputs of DT-005, and the report that its row produces."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the checks found of one draft.
+    """The findings of all checks on one draft.
 
     Attributes:
-        remarks: Advice beside that of the findings: on checks that broke.
+        remarks: Advice in addition to the findings': on checks that broke.
     """
 
     policy: PolicyFinding
@@ -40,7 +40,7 @@ class Findings:
         return next((status for status in worst_first if status in there), CheckStatus.OK)
 
     def named(self) -> dict[str, Finding]:
-        """Return the findings but that of policy, by their checks."""
+        """Return all findings except policy's, by check."""
         return {
             "evidence": self.evidence,
             "grounding": self.grounding,
@@ -49,10 +49,10 @@ class Findings:
         }
 
     def masked(self, draft: str, mask: Callable[[str], str]) -> Findings:
-        """Return the findings in which nothing quotes what `mask` takes out, with the places of claims in `draft`.
+        """Return the findings with all quotations masked, and with the places of claims in `draft`.
 
         Args:
-            draft: The draft as the report shows it: masked as well.
+            draft: The draft as the report shows it, masked as well.
             mask: Replaces what an answer must not say.
         """
 
@@ -63,7 +63,7 @@ class Findings:
         return replace(self, **told)
 
     def unquoted(self) -> Findings:
-        """Return the findings without a word of the draft: of the reasons that quote it, only the names."""
+        """Return the findings without any words of the draft: reasons that quote it keep only their names."""
         told = {
             name: finding.model_copy(
                 update={
@@ -138,18 +138,18 @@ def judge(
     quoting_left: bool = False,
     draft: str = "",
 ) -> tuple[Decision[Judgement], GuardianReport]:
-    """Decide by DT-005; the report has all reasons and actions at once, so that one retry can mend everything.
+    """Decide by DT-005; the report has all reasons and actions at once, so that one retry can fix everything.
 
-    Only a policy violation ends at once: where there is one, no other reason is reported.
+    Only a policy violation ends the turn at once; then no other reason is reported.
 
     Args:
-        findings: What the checks found.
-        kind: What the draft says it is.
+        findings: The findings of the checks.
+        kind: The kind that the draft declares.
         track: How strictly it is judged.
-        retries_left: Whether it may be tried again.
+        retries_left: Whether a retry is left.
         widened: Whether an abstention had its wider search.
-        quoting_left: Whether a draft may still be quoted, where none of the model's passed.
-        draft: What was judged, as it may be shown to operators; empty where nothing was drafted.
+        quoting_left: Whether a draft may still be quoted if none of the model's passed.
+        draft: The judged draft in the form that operators may see; empty if nothing was drafted.
     """
     decision = VERDICT.decide(
         policy=findings.policy.status,
