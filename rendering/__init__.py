@@ -1,1 +1,1 @@
-"""Words: turns values into text for people and models. Chooses nothing."""
+"""Text for people and models, written from values. Makes no decisions."""

@@ -1,4 +1,4 @@
-"""What the user reads at the end of a turn."""
+"""The texts that the user reads at the end of a turn."""
 
 from __future__ import annotations
 
@@ -64,19 +64,18 @@ def verified_answer(
     parts: Sequence[PartFinding] = (),
     asked: frozenset[str] = frozenset(),
 ) -> str:
-    """Write a draft that passed, with what of the question it leaves open (`parts`) and the list of the sources it cites.
+    """Write a draft that passed, with the open parts of the question (`parts`) and the list of cited sources.
 
-    Citations are renumbered in order of appearance, so that the list has no gaps, and passages of one section
-    are one source; a row of a graph or a database about it is another. A block that rests on one source cites it once
-    (`rendering/marks.py`). HTML outside of code is shown as text, and
-    nothing turns the direction of reading. A document's address is shown where it leads to an allowed domain, or is a
-    path. Where a cited passage is in another language than the answer, a line says so (`with_note`). Where words of the
-    question are given (`asked`, as stems), up to two other pages that have them in their titles are named before the
-    sources; nothing is claimed of them.
+    Citations are renumbered in order of appearance, so the list has no gaps. Passages of one section are one source; a
+    row of a graph or a database about it is another. A block with one source cites it once (`rendering/marks.py`). HTML
+    outside code is shown as text, and no character changes the reading direction. A document's address is shown if it
+    leads to an allowed domain or is a path. If a cited passage is in another language than the answer, a line says so
+    (`with_note`). If words of the question are given (`asked`, as stems), up to two other pages with them in their
+    titles are named before the sources, without any claim about them.
 
-    In a hybrid answer, the citations in the block of JSON are renumbered, too. An answer in JSON stays JSON: its
-    sources stand under `CITED_SOURCES` as objects of `number`, `title`, `url`, `source`, `version` and `language`,
-    and no `<` in it begins a tag. On FAST nobody checks the format; what is no JSON there is Markdown.
+    In a hybrid answer, the citations in the JSON block are renumbered, too. An answer in JSON stays JSON: its sources
+    are under `CITED_SOURCES` as objects of `number`, `title`, `url`, `source`, `version` and `language`, and no `<` in
+    it begins a tag. On FAST no check reads the format; a draft there that is not JSON is Markdown.
     """
     cited = _CitedAnswer(evidence)
     if response_format is ResponseFormat.JSON and (answer := _verified_json(draft.strip(), cited, allowed_domains)):
@@ -164,10 +163,10 @@ def answer_sources(
     allowed_domains: Sequence[str] = (),
     response_format: ResponseFormat = ResponseFormat.MARKDOWN,
 ) -> list[dict[str, object]]:
-    """Return the sources that `verified_answer` names for the same draft, in its order and by its numbers, as data.
+    """Return the sources of `verified_answer` for the same draft as data, in the same order and with the same numbers.
 
-    Each has `number`, `title`, `url`, `source`, `version` and `language`; `url` is an address in an allowed domain, or
-    a path; what is not known is an empty string.
+    Each has `number`, `title`, `url`, `source`, `version` and `language`. `url` is an address in an allowed domain, or
+    a path; unknown values are empty strings.
     """
     return [
         _source_entry(number, item, allowed_domains)
@@ -181,7 +180,7 @@ def cited_passages(
     allowed_domains: Sequence[str] = (),
     response_format: ResponseFormat = ResponseFormat.MARKDOWN,
 ) -> dict[int, list[EvidenceItem]]:
-    """Return what the draft cites of each source, by the source's number in `verified_answer`."""
+    """Return the passages of each source that the draft cites, by the source's number in `verified_answer`."""
     return _cite(draft, evidence, allowed_domains, response_format).passages()
 
 
@@ -208,18 +207,18 @@ class _CitedAnswer:
         self._named: dict[int, int] = {}
 
     def number(self, old: int) -> int:
-        """Return the number of a citation in the answer; one that is no evidence keeps its own."""
+        """Return a citation's number in the answer; a number without evidence stays the same."""
         place = self._places.get(old)
         if place is None:
             return old
         return self._named.setdefault(old, self._order.setdefault(place, len(self._order) + 1))
 
     def sources(self) -> list[tuple[int, EvidenceItem]]:
-        """Return what was cited so far, with its numbers."""
+        """Return the sources cited so far, with their numbers."""
         return [(number, self._first[place]) for place, number in self._order.items()]
 
     def passages(self) -> dict[int, list[EvidenceItem]]:
-        """Return the passages that were cited so far, by the number of their source."""
+        """Return the passages cited so far, by the number of their source."""
         found: dict[int, list[EvidenceItem]] = {number: [] for number in self._order.values()}
         for old, number in sorted(self._named.items()):
             found[number].append(self._items[old])
@@ -295,7 +294,7 @@ def _without_html(markdown: str) -> str:
 
 
 def source_line(number: int, item: EvidenceItem, language: Language, allowed_domains: Sequence[str] = ()) -> str:
-    """Write one source: title, heading inside it, where it is, version, and its kind where it is no plain document."""
+    """Write one source: title, heading inside it, address, version, and its kind unless it is a plain document."""
     title = " — ".join(filter(None, map(inline, title_of(item))))
     url = _address(item, allowed_domains)
     kind = "" if item.source is Source.DOC else f", {texts(language)[f'cited_{item.source}']}"
@@ -325,7 +324,7 @@ def _language_note(cited: Sequence[tuple[int, EvidenceItem]], language: Language
 
 
 def written_in(item: EvidenceItem) -> Language | None:
-    """Return the language of a passage: its page's, unless its own prose is clearly in the other one."""
+    """Return the language of a passage: its page's, unless its own prose is clearly in the other language."""
     words = [word for word in tokens(without_code(item.snippet)) if word.isalpha()]
     if item.language is None or len(words) < _TELLING_WORDS:
         return item.language
@@ -336,12 +335,12 @@ def written_in(item: EvidenceItem) -> Language | None:
 
 
 def user_view(turn: Mapping[str, Any], intent: str, action: SGRAction, language: Language) -> str:
-    """Write what the user sees of a plan that ends the turn: DT-004's row of the user interface.
+    """Write the user's view of a plan that ends the turn, by DT-004's row for the user interface.
 
     Args:
-        turn: Its keys `synthetic`, `tool_trace` and `sgr_plan`.
-        intent: As understood; empty where nothing was.
-        action: The plan's end of the turn.
+        turn: The turn's keys `synthetic`, `tool_trace` and `sgr_plan`.
+        intent: The intent as understood; empty if none was.
+        action: The action with which the plan ends the turn.
         language: The user's.
     """
     shown = shown_to_users(action)
@@ -357,5 +356,5 @@ def user_view(turn: Mapping[str, Any], intent: str, action: SGRAction, language:
 
 
 def shown_to_users(action: SGRAction) -> ChannelView:
-    """Return what DT-004 lets a user see of a turn with this action."""
+    """Return the parts of a turn with this action that DT-004 shows to a user."""
     return OUTPUT.decide(channel=Channel.USER_INTERFACE, action=action, plan_trace=PlanTrace.SYNTHETIC).outcome

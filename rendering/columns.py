@@ -1,4 +1,4 @@
-"""Text in the columns of a terminal: as wide as it is, and nothing in it that a terminal would obey."""
+"""Text in the columns of a terminal: with its true width, and without control sequences."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ GAP: Final = "  "
 
 
 def flat(text: str) -> str:
-    """Return a document's words as one line that a terminal can be given.
+    """Return a document's words as one line that is safe for a terminal.
 
-    A title may have breaks, escapes, and signs that turn the direction of reading.
+    A title may have line breaks, escapes, and characters that change the reading direction.
     """
     return " ".join(INVISIBLE.sub("", clean(text)).split())
 
@@ -28,13 +28,13 @@ def columns_of(text: str) -> int:
 
 
 def pad(text: str, size: int, *, right: bool = False) -> str:
-    """Return a text with blanks up to a number of columns, behind it or in front of it."""
+    """Return a text padded with blanks to a number of columns, after or before it."""
     blank = " " * max(0, size - columns_of(text))
     return blank + text if right else text + blank
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Break a line between words; what is longer than a line, as references are, anywhere."""
+    """Break a line between words; words longer than a line, such as references, break anywhere."""
     width = max(width, 1)
     if columns_of(text) == len(text):
         return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
@@ -48,7 +48,7 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def write_labels(lines: Sequence[tuple[str, list[str]]], width: int) -> str:
-    """Write each label with its texts beside it."""
+    """Write each label with its texts next to it."""
     column = max(columns_of(label) for label, _ in lines) + len(GAP)
     written: list[str] = []
     for label, texts in lines:

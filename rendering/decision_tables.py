@@ -29,7 +29,7 @@ _ABOUT_EFFECTS: Final = (
 
 
 def decision_tables() -> str:
-    """Return the page of all tables and of the effects of the required actions."""
+    """Return the page of all tables and of the required actions' effects."""
     parts = [
         "# Decision tables",
         _INTRODUCTION,

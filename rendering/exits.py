@@ -1,4 +1,4 @@
-"""What the user reads at the end of a turn without an answer: refusals, questions, pages, hand-offs and errors."""
+"""The texts at the end of a turn without an answer: refusals, questions, pages, hand-offs and errors."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ _LONGEST_QUERY: Final = 120
 
 
 def plain_exit(end: Exit, turn: Mapping[str, Any], language: Language, profile: Profile, *, limit: int) -> str:
-    """Write a refusal, a decline, the plan's own question, or an error.
+    """Write a refusal, a decline, the plan's question, or an error.
 
     Args:
-        end: DT-008's word.
-        turn: What the turn came to (the keys of `FinalView`).
+        end: The outcome of DT-008.
+        turn: The state of the turn (the keys of `FinalView`).
         language: The user's.
-        profile: Whose assistant it is.
-        limit: Characters of the longest message that is taken.
+        profile: The deployment's profile.
+        limit: The length limit of a message, in characters.
     """
     contact = contact_of(profile, language)
     match end.kind:
@@ -79,7 +79,7 @@ def plain_exit(end: Exit, turn: Mapping[str, Any], language: Language, profile: 
 
 
 def minimal_question(key: str, drafted: str, queries: Sequence[str], language: Language) -> str:
-    """Write the one question that would help, behind the text of a key: the drafted one, as words, or which lookup is meant."""
+    """Write the most helpful question after the text of a key: the drafted one, or which lookup the user means."""
     intro = texts(language)[key]
     if drafted:
         return f"{intro}\n\n{inline(drafted)}"
@@ -96,15 +96,15 @@ def what_is_missing(
     unasked: Iterable[Source] = (),
     unclear: Sequence[str] = (),
 ) -> str:
-    """Say why there is no answer: what was looked for, what of it was not there, and what was not asked at all.
+    """Say why there is no answer: the search queries, the words not found, and the sources that did not answer.
 
     Args:
-        names: Of the Guardian's reasons; what stands behind a name may quote a draft that did not pass.
-        queries: What was searched for.
+        names: The names of the Guardian's reasons, without values: they may quote a draft that did not pass.
+        queries: The search queries.
         language: The user's.
-        found: How many passages there were to answer from.
-        figures: Whether a figure or a list of how things stand was asked for.
-        unasked: The sources that could not be asked.
+        found: The number of passages found.
+        figures: Whether the user asked for a figure or a list of current states.
+        unasked: The sources that did not answer.
         unclear: Words of the question that no document has.
     """
     known = set(names)
@@ -121,7 +121,7 @@ def what_is_missing(
 
 
 def unclear_text(words: Sequence[str], language: Language) -> str:
-    """Say which words of a question stand nowhere in the documents; nothing where each does."""
+    """Say which words of a question the documents do not have; empty if they have each."""
     if not words:
         return ""
     *quoted, last = (_quote(word, language) for word in words)
@@ -131,7 +131,7 @@ def unclear_text(words: Sequence[str], language: Language) -> str:
 
 
 def choices_text(choices: Sequence[Choice], language: Language) -> str:
-    """Write what to choose from, numbered; nothing where there is nothing."""
+    """Write the numbered list of choices; empty if there are none."""
     if not choices:
         return ""
     return f"{texts(language)['choices_intro']}\n\n{write_numbered_list([inline(choice.label) for choice in choices])}"
@@ -154,7 +154,7 @@ def pages_text(
     language: Language,
     profile: Profile,
 ) -> str:
-    """Write pages that may help: why there is no answer, the text of a key, each page with its sentence, and the list of sources."""
+    """Write pages that may help: the reason for no answer, a key's text, each page with its sentence, the sources."""
     draft = f"{texts(language)[key]}\n\n{_pages_draft(pages, evidence, language)}"
     # Where some pages are in the user's language, a note on the others would be one on all.
     foreign = all(written_in(evidence[page.number - 1]) not in (None, language) for page in pages)
@@ -165,7 +165,7 @@ def pages_text(
 def shown_pages(
     pages: Sequence[PageSentence], evidence: Sequence[EvidenceItem], language: Language, profile: Profile
 ) -> list[ShownPage]:
-    """Return the pages of `pages_text` as data, by its numbers."""
+    """Return the pages of `pages_text` as data, with the same numbers."""
     cited = answer_sources(_pages_draft(pages, evidence, language), evidence, profile.allowed_link_domains)
     return [
         ShownPage.model_validate({**entry, "sentence": page.sentence, "ref": evidence[page.number - 1].ref})

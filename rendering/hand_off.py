@@ -1,4 +1,4 @@
-"""The record that goes to the person who takes a conversation over, and the ticket that a person reads."""
+"""The record for the person who takes a conversation over, and the ticket that a person reads."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def hand_off_record(
     *,
     person: bool = True,
 ) -> HandOff:
-    """Sum up a turn (the keys of `FinalView`) that a person has to look at.
+    """Sum up a turn (the keys of `FinalView`) for a person.
 
     Args:
-        turn: What the turn came to.
+        turn: The state of the turn.
         outcome: How it ended.
         language: The user's.
-        earlier: What the user wrote before, oldest first.
-        person: Whether somebody must act; DT-008 says so.
+        earlier: The user's earlier messages, oldest first.
+        person: Whether a person must act, by DT-008.
     """
     return HandOff(
         engineer_intervention_needed=person,
@@ -109,7 +109,7 @@ def _summary(turn: Mapping[str, Any], language: Language, earlier: Sequence[str]
 
 
 def was_searched(trace: Mapping[str, Any]) -> bool:
-    """Tell whether a query reached its source: a database is not asked where no lookup fits the question."""
+    """Whether a query reached its source: a database is not queried if no lookup fits the question."""
     if trace["error"]:
         return False
     return trace["source"] in (Source.DOC, Source.POLICY) or bool(trace.get("lookups") or trace.get("found"))
@@ -159,11 +159,11 @@ def _next(turn: Mapping[str, Any], language: Language) -> list[str]:
 
 
 def hand_off_ticket(turn: Mapping[str, Any], ticket: Ticket, outcome: Outcome) -> Ticket:
-    """Return a ticket with what the Guardian said of the turn, and its text.
+    """Return a ticket with the Guardian's judgement of the turn, and with its text.
 
     Args:
-        turn: The keys of `FinalView`, fit to leave.
-        ticket: All of the ticket but that.
+        turn: The keys of `FinalView`, with secrets removed.
+        ticket: The ticket without these.
         outcome: How the turn ended.
     """
     guardian = turn["guardian"]
@@ -173,13 +173,13 @@ def hand_off_ticket(turn: Mapping[str, Any], ticket: Ticket, outcome: Outcome) -
 
 
 def ticket_text(turn: Mapping[str, Any], ticket: Ticket, outcome: Outcome) -> str:
-    """Write a hand-off for somebody who knows nothing of the conversation, as Markdown.
+    """Write a hand-off as Markdown, for a person who does not know the conversation.
 
-    The user's words stand in it as they were written; of a draft that did not pass there is nothing.
+    It quotes the user's words as written, and nothing of a draft that did not pass.
 
     Args:
         turn: The keys of `FinalView`.
-        ticket: All of the ticket but this text.
+        ticket: The ticket without this text.
         outcome: How the turn ended.
     """
     record, language = ticket.record, ticket.language
@@ -234,8 +234,8 @@ def hand_off_text(
 ) -> str:
     """Write what the user reads when a person takes over.
 
-    The text's key says why: asked for, by a rule, because sources could not be asked, or else; in front of it stands
-    what is missing, where that was said. Where nobody took the record, the user is told to pass it on.
+    The text's key gives the reason: by request, by a rule, because sources did not answer, or another. The text
+    `missing` comes first, if given. If no sink accepted the record, the text asks the user to pass it on.
     """
     body = "\n\n".join(
         (
@@ -254,6 +254,6 @@ def hand_off_text(
 
 
 def with_delivery(text: str, delivery: DeliveryStatus, language: Language) -> str:
-    """Add to a refusal or to an error that people learn of it."""
+    """Add to a refusal or an error that people are informed."""
     key = "also_passed_on" if delivery is DeliveryStatus.DELIVERED else "will_also_be_passed_on"
     return f"{text}\n\n{texts(language)[key]}"

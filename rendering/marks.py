@@ -1,7 +1,7 @@
-"""Citations as a reader wants them: one `[1]` at the end of a block that rests on one source.
+"""Readable citations: one `[1]` at the end of a block with one source.
 
-The Guardian judges a draft in which each claim has its own citation, and only what passed is written so: merging comes
-behind the verdict, so that it can make no check milder.
+The Guardian judges a draft with a citation for each claim. Merging comes after the verdict, and only for drafts that
+passed, so that it cannot weaken a check.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _MERGED: Final = (BlockKind.PARAGRAPH, BlockKind.TABLE, *_LISTS)
 
 
 def merge_citations(markdown: str, sources: int = 999) -> str:
-    """Return an answer in which each block that cites one source alone cites it once, behind all that it says.
+    """Return an answer with one citation, at the end, in each block that cites only one source.
 
-    A block is a paragraph, a list, a table, or a line with a colon and the list that it leads into. One that cites
-    several sources, or that goes on behind its last citation, keeps them all; and so does an answer whose blocks or
-    code would be others without them.
+    A block is a paragraph, a list, a table, or a line with a colon and its list. A block that cites several sources, or
+    that continues after its last citation, keeps all citations. So does an answer if removing them would change its
+    blocks or code.
 
     Args:
-        markdown: The answer, its citations as `[1]`.
-        sources: How many there are; a number above is no citation and stays.
+        markdown: The answer, with citations as `[1]`.
+        sources: The number of sources; a higher number is not a citation and stays.
     """
     found = blocks(markdown)
     starts = line_starts(markdown)

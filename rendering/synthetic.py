@@ -1,4 +1,4 @@
-"""The synthetic assistant message: what a plan says, as analysis (for the model) and response (for the user)."""
+"""The synthetic assistant message: a plan as analysis (for the model) and as response (for the user)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rendering.texts import bullets, inline, say, texts, write_numbered_list
 
 @dataclass(frozen=True, slots=True)
 class Synthetic:
-    """The two fields. They are joined for the model, and never split again for anybody."""
+    """The two fields of the message. They are joined for the model, and never split again."""
 
     analysis: str
     response: str
@@ -65,7 +65,7 @@ def _response(plan: SGRPlanResult, action: SGRAction, language: Language, profil
 
 
 def clarification_question(plan: SGRPlanResult, language: Language, profile: Profile) -> str:
-    """Return the plan's question, or one from its first uncertainty, or a general one."""
+    """Return the plan's question, else one about its first uncertainty, else a general one."""
     if plan.clarification_question:
         return plan.clarification_question
     if plan.uncertainties:
@@ -74,17 +74,17 @@ def clarification_question(plan: SGRPlanResult, language: Language, profile: Pro
 
 
 def join_fields(synthetic: Synthetic, language: Language) -> str:
-    """Join the fields that there are into the one message that a model reads as its own."""
+    """Join the non-empty fields into the one message that a model reads as its own."""
     heads = texts(language)
     parts = (("analysis_heading", synthetic.analysis), ("response_heading", synthetic.response))
     return "\n\n".join(f"## {heads[key]}\n\n{text}" for key, text in parts if text)
 
 
 def as_data(given: Mapping[str, Any]) -> str:
-    """Return a block of JSON, as Markdown; nothing where there is nothing."""
+    """Return a JSON block as Markdown; empty for no data."""
     return f"```json\n{json.dumps(given, ensure_ascii=False, indent=2)}\n```" if given else ""
 
 
 def contact_of(profile: Profile, language: Language) -> str:
-    """Return whom to write to."""
+    """Return the contact to write to."""
     return profile.contact.get(language) or texts(language)["contact_default"]

@@ -1,4 +1,4 @@
-"""The texts of both languages, and how values enter them without becoming mark-up."""
+"""The texts of both languages, and the functions that fill in values without turning them into mark-up."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def texts(language: Language) -> dict[str, str]:
 
 
 def say(language: Language, key: str, /, **values: object) -> str:
-    """Fill a text. Values are data: their braces are not looked at again."""
+    """Fill a text. Values are data: their braces are not read as placeholders."""
     return texts(language)[key].format(**values)
 
 
 def inline(text: str, limit: int = 600) -> str:
-    """Return somebody's words as one line in which Markdown and HTML mean nothing.
+    """Return a text as one line with all Markdown and HTML escaped.
 
-    A reader of Markdown sees the words as they were written; `without_escapes` gives them to a terminal.
+    A Markdown viewer shows the words as written; `without_escapes` does so for a terminal.
     """
     flat = " ".join(text.translate(_TURNS_TEXT).split())
     if len(flat) > limit:
@@ -46,9 +46,9 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def without_escapes(markdown: str) -> str:
-    """Return Markdown for a terminal: the escapes that `inline` wrote are taken back, outside of code.
+    """Return Markdown for a terminal, without the escapes that `inline` wrote, outside code.
 
-    An answer in JSON is no Markdown: its escapes are its own.
+    An answer in JSON is not Markdown: its escapes stay.
     """
     if _is_json(markdown):
         return markdown
@@ -67,10 +67,10 @@ def _is_json(text: str) -> bool:
 
 
 def bullets(items: list[str]) -> str:
-    """Write a list, an item a line."""
+    """Write a list, one item a line."""
     return "\n".join(f"- {item}" for item in items)
 
 
 def write_numbered_list(items: list[str]) -> str:
-    """Write a numbered list, an item a line."""
+    """Write a numbered list, one item a line."""
     return "\n".join(f"{number}. {item}" for number, item in enumerate(items, 1))
