@@ -1,4 +1,4 @@
-"""The blocks of a Markdown text: what is a heading, a paragraph, a list, a table, a code block, and where."""
+"""The blocks of a Markdown text: headings, paragraphs, lists, tables and code blocks, with their places."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class BlockKind(StrEnum):
-    """What a top-level block is."""
+    """The kind of a top-level block."""
 
     HEADING = "heading"
     PARAGRAPH = "paragraph"
@@ -84,7 +84,7 @@ def blocks(markdown: str) -> list[Block]:
 
 
 def line_starts(markdown: str) -> list[int]:
-    """Return where each line of a text begins, as blocks count lines."""
+    """Return the offset of each line of a text, as blocks count lines."""
     places = [0]
     for line in _lines(markdown):
         places.append(places[-1] + len(line))
@@ -93,16 +93,16 @@ def line_starts(markdown: str) -> list[int]:
 
 @remember_items
 def paragraph_lines(markdown: str) -> list[tuple[int, int]]:
-    """Return the first line of each paragraph and the line behind it, those inside lists and quotes included."""
+    """Return the first line of each paragraph and the line after it, including paragraphs in lists and quotes."""
     found = _parser().parse(markdown + "\n" * (markdown[-1:] != "\n"))  # see `split_code`
     return [(token.map[0], token.map[1]) for token in found if token.type == "paragraph_open" and token.map]
 
 
 @remember_items
 def split_code(markdown: str) -> list[str]:
-    """Split a text into prose and code in turns, prose first; joined, the parts are the text again.
+    """Split a text into alternating prose and code, prose first; joined, the parts are the text.
 
-    Code is what a reader of Markdown sees as code: a fence that is never closed runs on, a span ends with its block.
+    Code is what Markdown shows as code: an unclosed fence runs to the end, and a span ends with its block.
     """
     if not _MAY_HOLD_CODE.search(markdown):
         return [markdown]  # most texts; parsing them was a quarter of a turn
@@ -128,14 +128,14 @@ def split_code(markdown: str) -> list[str]:
 
 
 def without_code(markdown: str) -> str:
-    """Return the prose of a text, with a space in the place of each piece of code."""
+    """Return the prose of a text, with a space for each piece of code."""
     return " ".join(split_code(markdown)[::2])
 
 
 def code_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Return the places of the code spans of a text: each goes on to the next run of as many backticks.
+    """Return the places of the code spans of a text: each ends at the next run of as many backticks.
 
-    The runs are found once: a run that nothing closes would else be followed to the end, each of them anew.
+    The runs are found once; otherwise each unclosed run would cost another search to the end.
     """
     if "`" not in text:
         return
@@ -171,12 +171,12 @@ def _join(parts: list[list[str]], text: str, *, prose: bool) -> None:
 
 
 def has_steps(markdown: str) -> bool:
-    """Tell whether a text has something to be done in it: a numbered list or a block of code."""
+    """Whether a text has steps: a numbered list or a code block."""
     return any(block.kind in (BlockKind.STEPS, BlockKind.CODE) for block in blocks(markdown))
 
 
 def heading_text(markdown: str) -> str:
-    """Return the words of a heading without its marks."""
+    """Return the words of a heading, without marks."""
     first = markdown.strip().split("\n", 1)[0].strip()
     return _CLOSING_MARKS.sub("", first.lstrip("#").strip())
 

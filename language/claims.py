@@ -1,7 +1,8 @@
-"""What a text asserts, and the evidence that it cites for it.
+"""The claims of a text, and the evidence that they cite.
 
-A claim is a sentence, a list item's paragraph, a table's row, a code block, a heading that says more than what comes,
-or a leaf of JSON; a citation is `[n]`, outside of code. Who writes citations and who checks them must split a text alike, so there is one way of doing it.
+A claim is a sentence, a list item's paragraph, a table's row, a code block, a heading that claims something, or a leaf
+of JSON. A citation is `[n]`, outside code. The writer and the checker of citations must split a text alike, so both use
+this module.
 """
 
 from __future__ import annotations
@@ -56,14 +57,14 @@ _STATES: Final = frozenset(_WORDING.words("states"))
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Something a text asserts.
+    """A claim of a text.
 
     Attributes:
-        text: What it asserts; a sentence in one line.
-        cites: The numbers of the evidence it cites for it (counted from 1).
-        start, end: Where it stands in the draft, in characters; both 0 where it stands in no one piece.
-        borrowed: Whether what it cites is cited by the block behind it, with which it has no word in common: it rests
-            on that only where the passages speak of the same.
+        text: The claim; a sentence is in one line.
+        cites: The numbers of the evidence that it cites (counted from 1).
+        start, end: Its place in the draft, in characters; both 0 if it is not in one piece.
+        borrowed: Whether its citations are those of the next block, which shares no word with it: they support it only
+            if the passages are about the same.
     """
 
     text: str
@@ -74,10 +75,10 @@ class Claim:
 
 
 def claims(draft: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN) -> list[Claim]:
-    """Return the claims of a draft in order; plain headings, courtesies and bare questions are none.
+    """Return the claims of a draft in order, without plain headings, courtesies and bare questions.
 
-    A question is bare where it holds no number, identifier, link or citation. A "Yes." or "No." belongs to the claim
-    behind it. What should be JSON and is none is read as well as may be: that it is none, the contract says.
+    A question is bare if it has no number, identifier, link or citation. A "Yes." or "No." belongs to the next claim.
+    Invalid JSON is read as far as possible; the contract check reports it.
     """
     if response_format is ResponseFormat.JSON:
         try:
@@ -92,9 +93,9 @@ def claims(draft: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN
 
 
 def titles(draft: str) -> list[str]:
-    """Return what a draft says in passing: headings that claim nothing, lines in bold, and what is in bold before a sentence.
+    """Return headings without a claim, lines in bold, and text in bold before a sentence.
 
-    None of it carries a citation. Who reads it takes it for true all the same, so its words have to be somebody's.
+    They have no citations, but readers believe them, so their words must come from a known text.
     """
     said = [block for block in blocks(draft) if block.kind is not BlockKind.CODE]
     heads = [_without_rule(block.text) for block in _headings(said)]
@@ -106,7 +107,7 @@ def titles(draft: str) -> list[str]:
 
 
 def asides(draft: str) -> list[str]:
-    """Return what stands in bold inside of sentences, and the heads of columns: what they say is no claim of its own."""
+    """Return the bold text inside sentences, and the heads of columns, which are not claims of their own."""
     said = [block for block in blocks(draft) if block.kind is not BlockKind.CODE]
     inside = [match["said"] for block in said for match in _IN_BOLD.finditer(block.text)]
     columns = [cell.strip() for block in said if block.kind is BlockKind.TABLE for cell in block.parts[0].split("|")]
@@ -138,7 +139,7 @@ def _without_rule(heading: str) -> str:
 
 
 def strip_label(claim: str) -> str:
-    """Return a claim without the label it begins with ("Step 2:", "Note!") and without the numbering of a heading."""
+    """Return a claim without its leading label ("Step 2:", "Note!") and without the numbering of a heading."""
     for mark in (_LABEL, _NUMBERING):
         if found := mark.match(claim):
             claim = claim[found.end() :]
@@ -146,7 +147,7 @@ def strip_label(claim: str) -> str:
 
 
 def without_citations(text: str) -> str:
-    """Return a text without its citations; what looks like one inside code is none."""
+    """Return a text without its citations; code is left as it is."""
     if "[" not in text:
         return text
     return "".join(part if i % 2 else _CITATION.sub("", part) for i, part in enumerate(code_parts(text)))
@@ -460,7 +461,7 @@ def _is_opener(claim: Claim) -> bool:
 
 
 def opener(claim: str) -> str:
-    """Return the "Yes." or "No." that a claim begins with; empty where it begins with none."""
+    """Return the "Yes." or "No." at the beginning of a claim; empty if there is none."""
     match = _OPENER.match(claim)
     return match.group().strip() if match else ""
 

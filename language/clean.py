@@ -1,6 +1,6 @@
-"""Text as it came in, made safe to store, and made comparable.
+"""Cleaning incoming text, to store it safely and to compare it.
 
-Two levels: `clean` changes nothing a reader would see; `skeleton` is for matching only and is never shown.
+There are two levels: `clean` changes nothing visible; `skeleton` is only for matching and is never shown.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ _WORD = re.compile(r"\w+", re.UNICODE)
 
 
 def clean(text: str) -> str:
-    r"""Return text that can be stored and shown: NFC, line breaks as `\n`, no control characters.
+    r"""Return text that is safe to store and show: NFC, line breaks as `\n`, no control characters.
 
-    Lone surrogates, which no encoder accepts, become U+FFFD. Zero-width characters stay: they are part of
-    some scripts and emoji, and only `skeleton` looks through them.
+    Lone surrogates, which no encoder accepts, become U+FFFD. Zero-width characters stay, because some scripts and emoji
+    need them; only `skeleton` ignores them.
     """
     text = _LINE_BREAKS.sub("\n", text)
     return unicodedata.normalize("NFC", _CONTROLS.sub(lambda found: "\ufffd" if found[0] >= "\ud800" else "", text))
 
 
 def holds_any(text: str, parts: Iterable[str]) -> bool:
-    """Whether a text has one of the parts; nothing of it runs in Python, for most texts have none of very many."""
+    """Whether a text has one of the parts. The loop runs in C: there are many parts, and most texts have none."""
     return any(map(text.__contains__, parts))
 
 
 def unescape_entities(text: str) -> str:
-    """Return text with the characters that its HTML entities stand for; a number of any length is no more than a number."""
+    """Return text with its HTML entities decoded; numeric entities may have any length."""
     # Python refuses to read a number of thousands of digits.
     return unescape(_HUGE.sub(lambda number: f"&#{number[1] or 0}" if number[1] is not None else "\ufffd", text))
 
 
 def fold(text: str) -> str:
-    """Return text for comparing: NFKC, lower case, ё as е, without invisible characters. Folding twice is folding once."""
+    """Return text for comparing: NFKC, lower case, ё as е, without invisible characters. The function is idempotent."""
     if text.isascii():
         return text.lower()
     folded = _fold_yo(text)
@@ -79,10 +79,10 @@ def _without_dots(yo: re.Match[str]) -> str:
 
 
 def skeleton(text: str) -> str:
-    """Return folded text in which look-alike letters of a mixed word are those of the word's main script.
+    """Return folded text with look-alike letters of a mixed word changed to the word's main script.
 
-    "ignоre" with a Cyrillic о becomes "ignore"; a word of one script is left alone, so "сор" stays Russian. Latin
-    letters that are drawn like one of a to z ("ı", "ɡ", "ɪ") are that one.
+    "ignоre" with a Cyrillic о becomes "ignore"; a word of one script is not changed, so "сор" stays Russian. Latin
+    letters that look like one of a to z ("ı", "ɡ", "ɪ") become that letter.
     """
     now = fold(text)
     # A letter of the main script may join the accent behind it, and its word the next one.

@@ -1,8 +1,8 @@
-"""Forbidden content of a text: phrases by their words, and regular expressions.
+"""Forbidden content of a text: literal phrases and regular expressions.
 
-A phrase is literal: the same words, not other forms of them, on token boundaries, for "рак" is not in "характер" and
-"as an AI" not in "it was an aid". How it is written does not matter: case, ё or е, spaces and line breaks, kinds of
-quotes and dashes, emphasis, entities, citations between its words, invisible characters, look-alike letters.
+A phrase is literal: the same words in the same forms, on token boundaries, because "рак" is not in "характер" and "as
+an AI" not in "it was an aid". Its notation does not matter: case, ё or е, spaces and line breaks, kinds of quotes and
+dashes, emphasis, entities, citations between its words, invisible characters, look-alike letters.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _SPACES = re.compile(r"[^\S\n]+")
 
 
 def forbidden_in(entries: Iterable[str], text: str) -> list[str]:
-    """Return the entries that occur in a text, in their order; `/.../` is an expression, all else a phrase.
+    """Return the entries that occur in a text, in order; `/.../` is an expression, any other entry a phrase.
 
-    An expression is looked for in any case, line by line, in the text as written and as a reader sees it. Of a text of JSON, or one
-    with a block of JSON, the keys and strings are looked through as they read.
+    An expression is searched in any case, line by line, in the text as written and as a reader sees it. In JSON, or a
+    text with a JSON block, the decoded keys and strings are searched.
     """
     wanted = list(entries)
     if not wanted:

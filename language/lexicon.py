@@ -1,4 +1,4 @@
-"""The lexicon: what the words of a message say about it, without a model. The words are `language/lexicon.toml`."""
+"""The lexicon: classifies a message by its words, without a model. The words are in `language/lexicon.toml`."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _LONG_RUN = re.compile(r"(.)\1{5,}")
 
 @cache
 def lexicon() -> dict[str, Any]:
-    """Return the lexicon as it stands in the file."""
+    """Return the lexicon as in the file."""
     return read_toml("language", "lexicon.toml")
 
 
 def request_type(text: str) -> RequestType:
-    """Return the type of the first rule that applies to the text; else KNOWLEDGE_QA."""
+    """Return the request type of the first rule that fits the text; else KNOWLEDGE_QA."""
     stemmed = all_stems(text)
     for kind, groups, unless in _type_rules():
         if all(group.find_in(stemmed) for group in groups) and not unless.find_in(stemmed):
@@ -44,27 +44,27 @@ def request_type(text: str) -> RequestType:
 
 
 def asks_how_it_is_done(text: str) -> bool:
-    """Whether a text asks why, how or whether something can be done, or what it is: never how things stand."""
+    """Whether a text asks why, how or whether something can be done, or what it is: never for a status."""
     return bool(_status_words()["unless"].find(text))
 
 
 def asks_of_now(text: str) -> bool:
-    """Whether a text asks for a figure, or says that it is about now or about what was last."""
+    """Whether a text asks for a figure, or is about the current or the last state."""
     words = _status_words()
     return any(words[name].find(text) for name in ("figure", "figure of now", "list of now"))
 
 
 def figure_or_list(texts: Iterable[str]) -> RequestType:
-    """Return STATUS_LIST where more of the texts ask for a list than for a figure, else STATUS_METRIC."""
+    """Return STATUS_LIST if more of the texts ask for a list than for a figure, else STATUS_METRIC."""
     every, words = list(texts), _status_words()
     figures, lists = (sum(bool(words[name].find(text)) for text in every) for name in ("figure", "list"))
     return RequestType.STATUS_LIST if lists > figures else RequestType.STATUS_METRIC
 
 
 def is_courtesy(text: str) -> bool:
-    """Whether a sentence opens or ends an answer politely, and states nothing: "I hope this helps."
+    """Whether a sentence is only a polite opening or ending of an answer: "I hope this helps."
 
-    It is made of whole courtesies and nothing else: a polite word beside a statement makes none of it.
+    It must consist only of courtesies: a polite word next to a statement is not enough.
     """
     said = " ".join(tokens(text))
     return 0 < len(said) <= _LONGEST_COURTESY and bool(_courtesies().fullmatch(said))
@@ -82,12 +82,12 @@ def _courtesies() -> re.Pattern[str]:
 
 
 def points_ahead(text: str) -> bool:
-    """Whether a sentence says that something comes: "the following steps", "как показано ниже"."""
+    """Whether a sentence points to what follows: "the following steps", "как показано ниже"."""
     return not _lead_in("pointers").isdisjoint(tokens(text))
 
 
 def is_lead_in(text: str) -> bool:
-    """Whether a sentence only leads into what comes, and states nothing: "Here is what the documentation says:"."""
+    """Whether a sentence only introduces what follows: "Here is what the documentation says:"."""
     return _lead_in("stems").issuperset(word for word in stems(text) if not word.isdigit())
 
 
@@ -101,7 +101,7 @@ def _lead_in(name: str) -> frozenset[str]:
 
 @remember
 def casual_kind(text: str) -> str | None:
-    """Return greetings, thanks, farewells or small_talk where a message is nothing else; `None` otherwise."""
+    """Return greetings, thanks, farewells or small_talk if a message is nothing else; `None` otherwise."""
     stemmed = all_stems(text)
     hits = {kind: phrases.find_in(stemmed) for kind, phrases in _casual().items()}
     found = [kind for kind, phrases in hits.items() if phrases and kind != "fillers"]
@@ -135,13 +135,13 @@ def wants_person(text: str) -> bool:
 
 
 def is_advertising(text: str) -> bool:
-    """Whether a message advertises: two phrases of the list, or one with a link."""
+    """Whether a message is an advertisement: it has two phrases of the list, or one and a link."""
     hits = _phrases("advertising").find(skeleton(text))
     return len(set(hits)) >= 2 or bool(hits and re.search(r"https?://|www\.|t\.me/", text))
 
 
 def is_gibberish(text: str) -> bool:
-    """Whether most of a message's words cannot be words: no vowel in five letters, or a letter six times over."""
+    """Whether most of a message's words cannot be real: no vowel in five letters, or a letter six times in a row."""
     words = [word for word in tokens(text) if word.isalpha() and len(word) >= 5]
     if not words:
         return bool(_LONG_RUN.search(text)) or not any(c.isalnum() for c in text)
@@ -154,11 +154,11 @@ def _consonant_run(word: str) -> int:
 
 
 def is_vague(text: str) -> bool:
-    """Whether a message names no object: nothing in it but symptoms, verbs of doing anything, and stop words.
+    """Whether a message names no object: it has only symptoms, general verbs and stop words.
 
-    A word that names nothing in particular is none either where it stands alone: "settings"; nor is the product as a
-    whole beside a symptom: "problems with the program". A question for a figure or a list of a period has one: "Which
-    errors were there today?".
+    A general word with nothing else is not an object: "settings". Neither is the whole product with a symptom:
+    "problems with the program". A question for a figure or a list of a period has an object: "Which errors were there
+    today?".
     """
     if says_nothing(text):
         return True
@@ -172,9 +172,9 @@ def is_vague(text: str) -> bool:
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a message only fills its place: "5", "n/a", "#REF!", "Test test", "Это просто проверка".
+    """Whether a message has no content: "5", "n/a", "#REF!", "Test test", "Это просто проверка".
 
-    Long numbers and words spelled by letters may be something else, to be declined for one.
+    Long numbers and words spelled letter by letter may have a meaning, for example one to be declined.
     """
     said = tokens(text)
     rest = [word for word in said if not _BARE_SIGN.fullmatch(word)]
@@ -189,25 +189,25 @@ def _placeholders(kind: str) -> frozenset[str]:
 
 
 def is_foreign(text: str) -> bool:
-    """Whether a message is about a subject of everyday life, which hardly any product's documents speak of."""
+    """Whether a message is about a subject of everyday life, which hardly any product documentation covers."""
     return bool(_foreign().find(text))
 
 
 @cache
 def vague_stems() -> frozenset[str]:
-    """Return the stems that say that something is wrong, and not what."""
+    """Return the stems of words that report a problem without naming it."""
     return _vague("words")
 
 
 @cache
 def light_stems() -> frozenset[str]:
-    """Return the stems of verbs of doing anything at all, and of words that point at what was said before."""
+    """Return the stems of general verbs, and of words that refer to an earlier message."""
     return _vague("light") - {stem(word) for word in _bare_words()}
 
 
 @cache
 def asking_stems() -> frozenset[str]:
-    """Return the stems of words that belong to the asking: a page that answers need not have them."""
+    """Return the stems of question words and the like: a page that answers need not have them."""
     return _vague("asking")
 
 
@@ -227,7 +227,7 @@ def _foreign() -> Phrases:
 
 
 def question_about(text: str, language: Language) -> tuple[str, str]:
-    """Return what to ask back about a vague message, and the gap that the question closes."""
+    """Return the clarification question for a vague message, and the gap that it closes."""
     stemmed = all_stems(text)
     for symptom in lexicon()["symptom"]:
         if Phrases(symptom["phrases"]).find_in(stemmed):
@@ -242,7 +242,7 @@ def split_joined(question: str) -> list[str]:
 
 
 def infer_category(text: str, language: Language) -> str:
-    """Return the area whose words a text uses most, named in the given language."""
+    """Return the area with the most words in a text, named in the given language."""
     stemmed = all_stems(text)
     best, most = lexicon()["general_category"], 0
     for category, phrases in _categories():
@@ -252,7 +252,7 @@ def infer_category(text: str, language: Language) -> str:
 
 
 def infer_topic(text: str) -> str:
-    """Return the content words of a text in their order, at most six: its subject in a few words."""
+    """Return the subject of a text: at most six content words, in order."""
     stop = stop_words()
     words = (match.group() for match in re.finditer(r"(?<![\w./-])[_./-]*+[^\W_][\w./-]*", text))
     kept = islice((word for word in words if not all(part in stop for part in tokens(word))), 6)

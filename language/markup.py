@@ -1,7 +1,7 @@
-"""Mark-up that no reader of Markdown knows, made into Markdown or taken out, so that it leaves neither holes nor junk.
+"""Mark-up that is not Markdown: converted to Markdown or removed, without leaving holes or junk.
 
-Site generators know more than Markdown: variables and statements (`{{ name }}`, `{% tabs %}`), calls (`{note(x)}`),
-icons (`:material-cog:`), tables of AsciiDoc, and tabs whose title has slipped out of its list.
+Site generators extend Markdown: variables and statements (`{{ name }}`, `{% tabs %}`), calls (`{note(x)}`), icons
+(`:material-cog:`), AsciiDoc tables, and tabs with a title that has slipped out of its list.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _COLUMNS = re.compile(r"cols\s*=\s*\"?([^\"\]]{1,200})")
 
 
 def in_markdown(text: str) -> str:
-    """Return a passage whose tabs and tables are Markdown; nothing of it is said otherwise."""
+    """Return a passage with tabs and tables in Markdown; its words stay the same."""
     if "|" in text:
         text = _tables_in_markdown(text)
     if "{tab(" in text:
@@ -75,7 +75,8 @@ def in_markdown(text: str) -> str:
 def without_holes(prose: str) -> str:
     """Return prose without generators' calls, icons and pictures.
 
-    `ICON` stands where the sentence speaks of a picture, dots stand where it is cut, and nothing where it stood alone.
+    `ICON` replaces a picture that the sentence mentions, dots mark a cut sentence, and a separate picture leaves
+    nothing.
     """
     told = _REST_OF_A_CALL.sub("", _GENERATED.sub(_words_of, prose))
     cut = _HOLE in told
@@ -117,7 +118,7 @@ def _fill_holes(prose: str) -> str:
 
 
 def find_unknown_markup(markdown: str) -> list[str]:
-    """Return the kinds of mark-up in a page, code left out, that are taken out of its quotations, each by a name."""
+    """Return the names of the kinds of mark-up in a page, outside code, that are removed from its quotations."""
     if not (_GENERATED.search(markdown) or _SHORTCODE.search(markdown)):
         return []  # most pages; to tell code from prose takes a parser
     kinds: dict[str, None] = {}
@@ -293,7 +294,7 @@ def _join_cells(parts: Sequence[str]) -> str:
 
 
 def without_navigation(markdown: str) -> str:
-    """Return a passage without lists and lines of links to other pages; what is left stands on the lines where it stood."""
+    """Return a passage without lists and lines of links to other pages; the rest keeps its line numbers."""
     if markdown.count("](") < _LEAST_LINKS:
         return markdown
     lines = markdown.split("\n")
@@ -304,10 +305,10 @@ def without_navigation(markdown: str) -> str:
 
 
 def is_navigation(markdown: str) -> bool:
-    """Tell whether a block is links to pages of the same documents and nothing else: a table of contents, a menu.
+    """Whether a block has only links to pages of the same documents: a table of contents, a menu.
 
-    Its words are those of other pages; indexed, they would lead to the page that lists these in place of them. A list
-    of links to other sites names what its own page speaks of.
+    Its words are those of other pages: indexed, they would lead to this page instead of those. A list of links to other
+    sites names what its own page is about.
     """
     rest, links = _PAGE_LINK.subn(" ", markdown)
     return links >= _LEAST_LINKS and not _WORD.search(_NUMBER_OF_ITEM.sub("", rest))

@@ -1,4 +1,4 @@
-"""Results of pure functions of a text, remembered: a passage is read many times in one turn, and again in the next."""
+"""Caches for pure functions of a text: a passage is read many times in one turn, and again in the next."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ MOST_LONG: Final = 2
 
 
 def remember(read: Callable[[str], T]) -> Callable[[str], T]:
-    """Return a function that reads a text once; what it returns must not change.
+    """Return a cached function of a text; its results must be immutable.
 
-    Of short texts it remembers the last `MOST_SHORT`, of passages the last `MOST`, of long texts the last two.
+    It caches the last `MOST_SHORT` short texts, the last `MOST` passages, and the last two long texts.
     """
     short, middle, long = (lru_cache(maxsize=most)(read) for most in (MOST_SHORT, MOST, MOST_LONG))
 
@@ -36,9 +36,9 @@ def remember(read: Callable[[str], T]) -> Callable[[str], T]:
 
 
 def remember_items(read: Callable[[str], Iterable[T]]) -> Callable[[str], list[T]]:
-    """Return a function that reads a text once, as `remember`, and returns a new list each time.
+    """Return a cached function of a text, as `remember`, that returns a new list each time.
 
-    Its items must not change.
+    The list's items must be immutable.
     """
     whole = remember(lambda text: tuple(read(text)))
 
@@ -50,10 +50,10 @@ def remember_items(read: Callable[[str], Iterable[T]]) -> Callable[[str], list[T
 
 
 class MetKeys:
-    """Which keys were met in this process; safe to use from several threads.
+    """The set of keys seen in this process; thread-safe.
 
     Args:
-        most: How many are kept, from 1; one more, and all are forgotten.
+        most: The number of keys to keep, from 1; one more clears the set.
     """
 
     def __init__(self, most: int) -> None:

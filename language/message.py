@@ -1,4 +1,4 @@
-"""What of a message is asked: told by its structure from greetings, thanks, signatures, quoted mail and a ticket's form.
+"""The questions of a message, separated by structure from greetings, thanks, signatures, quoted mail and form fields.
 
 own_words             the message without what is not the user's question: quoted mail, signature, form fields
 questions_and_context what is asked, and what is told before it
@@ -52,8 +52,8 @@ class QuestionPart:
 
     Attributes:
         text: The question, without polite words before it.
-        context: The sentence before it, where there is one.
-        asks: Whether it asks, or is what is told where nothing is asked.
+        context: The sentence before it, if there is one.
+        asks: Whether it is a question; else it is a statement of a message without questions.
     """
 
     text: str
@@ -62,7 +62,7 @@ class QuestionPart:
 
 
 def own_words(message: str) -> str:
-    """Return a message without quoted mail, signature and form fields; the message itself where nothing else is left."""
+    """Return a message without quoted mail, signature and form fields; the whole message if nothing else is left."""
     lines = _without_quotes(message.splitlines())
     lines = _without_form(_without_signature(lines))
     text = "\n".join(lines).strip()
@@ -115,9 +115,9 @@ def _field(line: str) -> tuple[str | None, str]:
 
 @remember_items
 def questions_and_context(text: str) -> list[QuestionPart]:
-    """Return what a text asks, in order, each with what is told right before it; all of it where nothing is asked.
+    """Return the questions of a text in order, each with the statement before it; the whole text if it asks nothing.
 
-    Greetings, thanks and small talk are left out. Statements are no questions where something is asked beside them.
+    Greetings, thanks and small talk are left out. Statements are not questions if the text has a question.
     """
     asked: list[QuestionPart] = []
     told: list[str] = []
@@ -185,18 +185,18 @@ def _sentences_of(line: str) -> list[str]:
 
 
 def without_opening(sentence: str) -> str:
-    """Return a sentence without greetings and polite words before what it asks; itself where nothing else is left."""
+    """Return a sentence without greetings and polite words before its question; unchanged if no more is left."""
     rest = _OPENING.sub("", sentence, count=1).strip()
     return rest if stems(rest) else sentence
 
 
 def named_in(question: str) -> frozenset[str]:
-    """Return the stems of a question that name something: no symptoms, and no verbs of doing anything."""
+    """Return the stems of a question that name something, without symptoms and general verbs."""
     return frozenset(stems(question)) - lexicon.vague_stems() - lexicon.light_stems()
 
 
 def is_complete(question: str) -> bool:
-    """Whether a question can be searched for by itself: it names two things, or one and points at nothing else."""
+    """Whether a question is searchable without context: it names two things, or one without pointing words."""
     named = named_in(question)
     return len(named) > 1 or (
         len(named) == 1 and _POINTS.isdisjoint(tokens(question)) and not lexicon.is_vague(question)
@@ -210,10 +210,10 @@ def complete_questions(message: str) -> list[str]:
 
 
 def parts_of(message: str, queries: list[str]) -> list[str]:
-    """Return the parts of a message that an answer has to do for: its complete questions, else all queries as one.
+    """Return the parts of a message that an answer must cover: its complete questions, else all queries as one part.
 
-    A single question that points at something else is what the queries made of it, and so are all, where each has one
-    and not each is complete.
+    The queries replace a single question that points at something else. They also replace all questions if there is one
+    query for each and not every question is complete.
     """
     asked = [question[:_LONGEST_PART] for question in complete_questions(message)][:_MOST_PARTS]
     every = sum(one.asks for one in questions_and_context(own_words(message)))
@@ -225,6 +225,6 @@ def parts_of(message: str, queries: list[str]) -> list[str]:
 
 
 def likest(text: str, others: list[str] | tuple[str, ...]) -> int:
-    """Return which of some texts shares most words with a text, by its place; of equal ones the shorter, then the first."""
+    """Return the index of the text that shares most words with a text; of equal ones the shorter, then the first."""
     said = set(stems(text))
     return max(range(len(others)), key=lambda n: (len(said & (own := set(stems(others[n])))), -len(own), -n))

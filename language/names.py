@@ -1,4 +1,4 @@
-"""Proper names of a claim, as far as letters tell: capitals inside a sentence, and Latin words in Russian text."""
+"""Proper names of a claim, recognised by letters: capitals inside a sentence, and Latin words in Russian text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ENDING: Final = re.compile(r"['’]\w{1,3}$|(?<=[A-Z]{2})s$")
 
 @remember
 def names(text: str) -> tuple[str, ...]:
-    """Return the words of a claim that look like proper names, in order: code, addresses and sentence starts are none."""
+    """Return the words of a claim that look like proper names, in order; skip code, addresses and sentence starts."""
     prose = _CODE.sub(" \ue000 ", text)
     russian = detect(prose) is Language.RU
     found: list[str] = []
@@ -48,7 +48,7 @@ def _names_nothing(word: str) -> bool:
 
 
 def names_missing(text: str, cited: list[ReadPassage]) -> list[str]:
-    """Return the names of a claim that stand in no cited passage, whatever their case and ending."""
+    """Return the names of a claim that no cited passage has, in any case and with any ending."""
     missing: list[str] = []
     for name in names(text):
         wanted = " ".join(map(stem, re.findall(r"[^\W_]+", fold(name))))
@@ -61,10 +61,11 @@ _CYRILLIC: Final = re.compile("[а-яё]", re.IGNORECASE)
 
 
 def names_of_nobody(text: str, known: list[ReadPassage], cited: list[ReadPassage]) -> list[str]:
-    """Return the names of a claim that stand in none of the known passages; what is quoted is a value, and no name here.
+    """Return the names of a claim that no known passage has; quoted text is a value, not a name.
 
-    Of a translation, only what its sources could hold in the same letters is one: in Russian words in Latin letters, and in
-    English over Russian those with a capital letter inside, for "Next Step" may be what a button says in Russian.
+    In a translation, only names that the sources could have in the same letters count. In Russian these are words in
+    Latin letters. In English with Russian sources they are names with a capital letter inside, because "Next Step" may
+    translate a Russian button.
     """
     found = [name for name in names_missing(_QUOTED.sub(" ", text), known) if not _is_shortened(name, known)]
     if not found or not cited:
@@ -85,11 +86,11 @@ def _is_shortened(name: str, known: list[ReadPassage]) -> bool:
 
 
 def is_translated(text: str, cited: list[ReadPassage]) -> bool:
-    """Whether a claim has Cyrillic letters and none of the passages that it cites has one."""
+    """Whether a claim has Cyrillic letters and its cited passages have none."""
     return bool(_CYRILLIC.search(text)) and not any(_CYRILLIC.search(there.said) for there in cited)
 
 
 def is_gloss(name: str, text: str) -> bool:
-    """Whether a quoted name, folded, stands in a text in lower case: in a translation that is a word put in marks, and no label."""
+    """Whether a text has a folded, quoted name in lower case: in a translation that is a quoted word, not a label."""
     spans = _QUOTED.findall(text)
     return any(fold(span) == name and span == span.lower() and _CYRILLIC.search(span) for span in spans)

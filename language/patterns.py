@@ -1,6 +1,6 @@
-"""Words and patterns of natural language: they stand in TOML beside the module that uses them, and are read on import.
+"""Words and patterns of natural language, in TOML files next to the modules that use them; read on import.
 
-A file has the name of its module, and a table for each entry. Which key the entry has tells what it is:
+A file has the name of its module, and a table for each entry. The entry's key gives its kind:
 
 words     a list of words: an array, or a text with blanks between them
 forms     words by what they mean: a key and a text each
@@ -12,7 +12,7 @@ pattern   a regular expression; the lines of an array are put together as they s
           `how` says that the module looks for it at the start of a text, or that it takes the whole. In double brackets,
           the entry is one of several that are tried in turn
 
-Comments give the reasons. Other files of TOML have a form of their own, which their first lines explain.
+Comments give the reasons. Other TOML files have their own format, explained in their first lines.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FLAGS: Final = {"a": re.ASCII, "i": re.IGNORECASE, "m": re.MULTILINE, "s": re.D
 
 
 def read_toml(package: str, name: str) -> dict[str, Any]:
-    """Return a file of TOML that ships in a package."""
+    """Return a TOML file that ships in a package."""
     return tomllib.loads(files(package).joinpath(name).read_text("utf-8"))
 
 
@@ -36,11 +36,11 @@ class Wording:
     """The words and patterns of one module.
 
     Args:
-        entries: Its file, read.
+        entries: The content of its file.
 
     Attributes:
         entries: The same.
-        given: The pieces that the module has given for a pattern, by the pattern's name.
+        given: The pieces that the module passed for a pattern, by the pattern's name.
     """
 
     def __init__(self, entries: dict[str, Any]) -> None:
@@ -53,7 +53,7 @@ class Wording:
         return tuple(words.split() if isinstance(words, str) else words)
 
     def forms(self, name: str) -> dict[str, str]:
-        """Return the forms of an entry, by what they mean."""
+        """Return the forms of an entry, by meaning."""
         return self.entries[name]["forms"]
 
     def rows(self, name: str) -> list[list[str]]:
@@ -61,7 +61,7 @@ class Wording:
         return self.entries[name]["rows"]
 
     def piece(self, name: str, /, **given: str) -> str:
-        """Return a piece of patterns, with what it names in its place; `given` are pieces that the file does not have."""
+        """Return a piece of patterns with its references filled in; `given` are pieces that the file does not have."""
         entry = self.entries[name]
         return self._expand(entry["piece"], given) if "piece" in entry else "|".join(self.words(name))
 
@@ -87,6 +87,6 @@ class Wording:
 
 @cache
 def read_wording(module: str) -> Wording:
-    """Return the words and patterns of a module: of `language.claims`, those in `language/claims.toml`."""
+    """Return the words and patterns of a module: for `language.claims`, those in `language/claims.toml`."""
     package, _, name = module.rpartition(".")
     return Wording(read_toml(package, f"{name}.toml"))

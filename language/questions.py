@@ -1,4 +1,4 @@
-"""What a text asks: the question in it, and what it states besides."""
+"""Questions in a text, separated from its statements."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _STARTS: Final = _WORDING.pattern("starts")
 
 
 def question_of(text: str) -> str:
-    """Return the interrogative clause of a text, its last question without what it states besides; empty without one.
+    """Return the interrogative clause of a text: its last question without statements; empty if it has none.
 
-    "Your account is deleted; will you stay?" has "will you stay?". A clause counts where it begins as a question does.
-    Russian asks by intonation, too: a sentence of one clause with a question mark is a question. What states something
-    in the form of a question has none: "Did you know that your account is deleted?", "Which is it, your account is
+    In "Your account is deleted; will you stay?" it is "will you stay?". A clause counts if it begins like a question.
+    Russian also asks by intonation: a sentence of one clause with a question mark is a question. A statement in the
+    form of a question does not count: "Did you know that your account is deleted?", "Which is it, your account is
     deleted?".
     """
     asked = [one for one in sentences(text) if one.rstrip(" *_\"»”)'").endswith("?")]
@@ -39,7 +39,7 @@ def question_of(text: str) -> str:
 
 
 def states(gap: str) -> bool:
-    """Whether words that name what is unclear state something instead: "your account is deleted"."""
+    """Whether words that should name a gap make a statement instead: "your account is deleted"."""
     return bool(_STATES.search(gap) or _TOLD.match(gap))
 
 

@@ -1,8 +1,8 @@
-"""The ways to read one text: as it is written, and as what its writer hid in the way of writing.
+"""The readings of a text: as written, and with obfuscated words decoded.
 
-A word may be spelt with signs between its letters, with tags, entities or marks inside, with digits for letters, in Latin
-letters for Russian ones, backwards, or coded. Whatever is looked for in a text, a rule or a topic, is looked for in each reading;
-none of them takes the place of the text, so nothing is lost by a reading that nobody meant.
+A word may be written with signs between its letters, with tags, entities or marks inside, with digits for letters, in
+Latin letters for Russian ones, backwards, or encoded. Rules and topics are searched in each reading. No reading
+replaces the text, so a wrong reading loses nothing.
 """
 
 from __future__ import annotations
@@ -99,14 +99,14 @@ _TO_CYRILLIC: Final = dict(_LATIN_OF)
 
 
 def as_seen(text: str) -> str:
-    """Return a text about as its reader sees it: without tags, entities, and the marks of Markdown."""
+    """Return a text approximately as its reader sees it: without tags, entities and Markdown marks."""
     bare = _TAG.sub("", unescape_entities(text)) if "<" in text or "&" in text else text
     return _MARKS.sub("", _CITATION.sub(" ", _LINK.sub(r"\1", bare)))
 
 
 @remember
 def readings(text: str) -> tuple[str, ...]:
-    """Return the ways to read a text, each in lower case with one letter for those that look alike; the text itself first."""
+    """Return the readings of a text in lower case, with look-alike letters made equal; the text comes first."""
     first = skeleton(clean(text))
     found = [first, *_without_signs(first)]
     if (seen := skeleton(as_seen(clean(text)))) != first:
@@ -181,7 +181,7 @@ def _in_pairs(text: str) -> str:
 
 
 def decode(text: str) -> Iterator[str]:
-    """Yield what pieces of a text say in base64, in hexadecimal, in an address or backwards, where that is words."""
+    """Yield the words that pieces of a text encode in base64, in hexadecimal, in an address or backwards."""
     pieces = [piece for pattern in (_CODED, _HEX) for piece in list(pattern.finditer(text))[:_MOST_PIECES]]
     for match in pieces:
         for said in _decode(match.group()):

@@ -1,4 +1,4 @@
-"""Sentences of Russian and English prose, with Markdown and abbreviations left whole."""
+"""Sentences of Russian and English prose; Markdown and abbreviations stay whole."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _QUESTION_END = re.compile(r"(?<=[?？])\s+|\n+")
 
 @remember_items
 def sentences(text: str) -> list[str]:
-    """Split one paragraph into sentences; code spans, links, URLs and entities are never cut, and neither a semicolon nor "e.g." ends one."""
+    """Split one paragraph into sentences, never inside code spans, links, URLs and entities, or at ";" or "e.g."."""
     masks: list[str] = []
 
     def mask(match: re.Match[str]) -> str:
@@ -60,5 +60,5 @@ def _unmask(text: str, masks: list[str]) -> str:
 
 
 def questions(text: str) -> list[str]:
-    """Split a message into its questions: at question marks and line breaks, empty parts left out."""
+    """Split a message into its questions, at question marks and line breaks, without empty parts."""
     return [part.strip() for part in _QUESTION_END.split(text) if part and part.strip()]

@@ -1,8 +1,8 @@
-"""JSON inside drafts, with places: what is said where, and the evidence that is cited for it.
+"""JSON inside drafts: its values with their places, and the evidence cited for them.
 
-JSON is read as RFC 8259 has it, strictly: no fence around it, nothing before or behind, no NaN, no key twice in one
-object. Beyond the grammar, half of a surrogate pair is a fault, for no encoder could store it, and so are values
-inside one another more than `DEEPEST` deep.
+JSON is read strictly by RFC 8259: no fence around it, nothing before or after it, no NaN, no duplicate key in an
+object. Beyond the grammar, half of a surrogate pair is a fault, because no encoder can store it, and so is nesting
+deeper than `DEEPEST`.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Leaf:
 
     Attributes:
         text: A string's characters, or the literal of a number, `true`, `false` or `null`.
-        start, end: Where it stands in the draft, quotation marks included.
-        cites: The numbers of the evidence it cites (counted from 1): its own `[n]`, or else those of `sources` in
-            the nearest object around it that has this key.
+        start, end: Its place in the draft, including quotation marks.
+        cites: The numbers of the evidence that it cites (counted from 1): its own `[n]`, else those of `sources` in the
+            nearest enclosing object with this key.
         path: The keys that lead to it, outermost first.
         is_string: Whether it is a string.
     """
@@ -65,7 +65,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class JsonBlock:
-    """What a fenced block marked `json` holds, and where in the draft it begins."""
+    """The content of a fenced block marked `json`, and its start in the draft."""
 
     text: str
     start: int
@@ -81,20 +81,20 @@ class _Node:
 
 
 def parse_json(text: str) -> object:
-    """Return the value that a text of JSON is.
+    """Return the value of a JSON text.
 
     Raises:
-        ValueError: It is none; the message begins with `line 1 column 5: `.
+        ValueError: The text is not JSON; the message begins with `line 1 column 5: `.
     """
     return _root(text).value
 
 
 def leaves(text: str, start: int = 0) -> list[Leaf]:
-    """Return the leaves of a text of JSON in order; the numbers under `sources` are citations and no leaves.
+    """Return the leaves of a JSON text in order; the numbers under `sources` are citations, not leaves.
 
     Args:
         text: The JSON.
-        start: Where it begins in the draft; the places of the leaves count from the draft's beginning.
+        start: Its start in the draft; the places of the leaves count from the draft's beginning.
 
     Raises:
         ValueError: As `parse_json`.
@@ -103,10 +103,10 @@ def leaves(text: str, start: int = 0) -> list[Leaf]:
 
 
 def loose_leaves(text: str, start: int = 0) -> list[Leaf]:
-    """Return what is said in a text that should have been JSON and does not parse: strings, numbers, other words.
+    """Return the content of a text that should be JSON and does not parse: strings, numbers, other words.
 
-    Keys are left out. Which `sources` belong to what cannot be told: what has no mark of its own cites all that there
-    are; words outside of strings cite their marks alone.
+    Keys are left out. It is unknown which `sources` belong to which value: a value without its own mark cites all of
+    them; words outside strings cite only their marks.
     """
     around = tuple(int(n) for listed in _LISTED_SOURCES.findall(text) for n in re.findall("[0-9]{1,3}", listed))
     found: list[Leaf] = []
@@ -129,12 +129,12 @@ def loose_leaves(text: str, start: int = 0) -> list[Leaf]:
 
 
 def json_block(markdown: str) -> JsonBlock:
-    """Return what the one fenced block marked `json` of a Markdown text holds.
+    """Return the content of a Markdown text's only fenced block marked `json`.
 
-    Only blocks outside of lists and quotes count.
+    Only blocks outside lists and quotes count.
 
     Raises:
-        ValueError: There is none, or several, or it is not closed.
+        ValueError: There is no such block, there are several, or it is not closed.
     """
     found = [
         (block, opening)
@@ -153,7 +153,7 @@ def json_block(markdown: str) -> JsonBlock:
 
 
 def plain(text: str) -> str:
-    """Return the keys and strings of a text of JSON as they read, with blank lines between; escapes hide nothing.
+    """Return the decoded keys and strings of a JSON text, with blank lines between them.
 
     Raises:
         ValueError: As `parse_json`.
@@ -162,11 +162,11 @@ def plain(text: str) -> str:
 
 
 def renumber_citations(text: str, number: Callable[[int], int]) -> str:
-    """Return a text of JSON whose citations have other numbers; all else stays as it is written.
+    """Return a JSON text with renumbered citations; the rest stays as written.
 
     Args:
         text: The JSON.
-        number: The new number of a citation; asked in the order of their appearance.
+        number: Returns the new number of a citation; called in order of appearance.
 
     Raises:
         ValueError: As `parse_json`.
@@ -183,7 +183,7 @@ def renumber_citations(text: str, number: Callable[[int], int]) -> str:
 
 
 def restrung(text: str, say: Callable[[str], str]) -> str:
-    """Return a text of JSON whose strings are said otherwise; keys and all else stay as they are written.
+    """Return a JSON text with converted strings; keys and the rest stay as written.
 
     Raises:
         ValueError: As `parse_json`.
@@ -192,7 +192,7 @@ def restrung(text: str, say: Callable[[str], str]) -> str:
 
 
 def with_strings(text: str, say: Callable[[str], str]) -> str:
-    """Like `restrung`, for a text that is JSON or has one block of JSON; any other text stays as it is."""
+    """Like `restrung`, for a text that is JSON or has one JSON block; any other text stays as it is."""
     try:
         return restrung(text, say)
     except ValueError:
@@ -203,7 +203,7 @@ def with_strings(text: str, say: Callable[[str], str]) -> str:
 
 
 def inside_json(text: str) -> tuple[str, str]:
-    """Return what the JSON of a text says as `plain` does: of a text that is JSON, and of a block of JSON in one.
+    """Return the JSON of a text, decoded as by `plain`: of a text that is JSON, and of a JSON block in a text.
 
     At most one of the two is not empty.
     """

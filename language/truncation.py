@@ -1,4 +1,4 @@
-"""Cutting texts to a size, where they can be cut without turning a sentence into another."""
+"""Cutting texts to a size, at places where a cut does not change the meaning of a sentence."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ def bytes_of(text: str) -> int:
 
 
 def cut_in_proportion(texts: Sequence[str], budget: int, size: Size = len) -> list[str]:
-    """Cut texts, best first, where together they exceed the budget; one that got no room comes back empty.
+    """Cut texts, best first, if together they exceed the budget; a text without room becomes empty.
 
-    The n-th of k texts may have a share of (k - n + 1) / (1 + ... + k); what a text leaves over goes to the
-    ones after it.
+    The n-th of k texts may have a share of (k - n + 1) / (1 + ... + k); unused room goes to the texts after it.
     """
     if sum(map(size, texts)) <= budget:
         return list(texts)
@@ -32,7 +31,7 @@ def cut_in_proportion(texts: Sequence[str], budget: int, size: Size = len) -> li
 
 
 def cut_text(text: str, budget: int, size: Size = len) -> str:
-    """Cut a text at the end of a line; where that would lose more than half, of a sentence; in one long one, of a word."""
+    """Cut a text at the end of a line; if that loses more than half, of a sentence; in one long sentence, of a word."""
     if size(text) <= budget:
         return text
     room = _room(text, budget, size)
@@ -43,13 +42,13 @@ def cut_text(text: str, budget: int, size: Size = len) -> str:
 
 
 def in_short(text: str, limit: int = 60) -> str:
-    """Return a text in one line, cut to so many characters with dots at its end: how reasons quote a claim."""
+    """Return a text in one line, cut to a number of characters with dots at its end; reasons quote claims so."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else f"{flat[: limit - 3]}..."
 
 
 def cut_middle(text: str, budget: int, size: Size = len, mark: str = "\n[…]\n") -> str:
-    """Cut a text in its middle, where a message says the least; the mark is part of the budget."""
+    """Cut a text in its middle, which matters least in a message; the mark is part of the budget."""
     if size(text) <= budget:
         return text
     left = max(0, budget - size(mark))

@@ -1,4 +1,4 @@
-"""Tokens and stems: the one analyser, for the index and its queries, the lexicon and the contract.
+"""Tokens and stems: the only analyser, for the index and its queries, the lexicon and the contract.
 
 Measured on product documentation in both languages: splitting on everything but letters and digits, lower
 case, ё as е, stop words of both languages, Snowball stems of both (docs/evaluation.md).
@@ -36,7 +36,7 @@ _local = threading.local()
 
 @remember_items
 def tokens(text: str) -> list[str]:
-    """Return the words and numbers of a text, folded, in order; over-long runs are cut to 64 characters."""
+    """Return the words and numbers of a text, folded, in order; longer runs are cut to 64 characters."""
     return [word[:_LONGEST_TOKEN] for word in _TOKEN.findall(fold(text))]
 
 
@@ -56,8 +56,8 @@ def all_stems(text: str) -> list[str]:
 def stem(word: str) -> str:
     """Return the Snowball stem of one folded word: Russian for Cyrillic words, English for all others.
 
-    Words of `language/stems.toml` have the stem that stands there, and Russian stems have no fleeting vowel: "список"
-    has that of "списки", "ячеек" that of "ячейка". Snowball has no step for either.
+    Words in `language/stems.toml` have the stem given there. Russian stems have no fleeting vowel: "список" has the
+    stem of "списки", "ячеек" that of "ячейка". Snowball has no step for either.
     """
     if (ours := own_stems().get(word)) is not None:
         return ours
@@ -84,16 +84,16 @@ def own_stems() -> dict[str, str]:
 
 @cache
 def stop_words() -> frozenset[str]:
-    """Return the words that carry no subject, of both languages: `language/stopwords.txt`."""
+    """Return the stop words of both languages, from `language/stopwords.txt`."""
     text = files("language").joinpath("stopwords.txt").read_text("utf-8")
     return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
 
 
 class Phrases:
-    """Phrases that are found in a text by their stems, on token boundaries: "роль" is not in "пароль".
+    """Phrases to find in a text by stems, on token boundaries: "роль" is not in "пароль".
 
     Args:
-        phrases: Each a word or several; several must follow one another.
+        phrases: Each is a word, or several that must follow one another.
     """
 
     def __init__(self, phrases: Iterator[str] | tuple[str, ...] | list[str]) -> None:
@@ -123,10 +123,10 @@ class Phrases:
 
 
 class Thesaurus:
-    """Words that mean the same in a deployment; the first of each group is the one that its documents use.
+    """Synonyms of a deployment; the first of each group is the word that its documents use.
 
     Args:
-        groups: Each with at least two words or phrases. They match by stems.
+        groups: Each has at least two words or phrases. They match by stems.
     """
 
     def __init__(self, groups: Sequence[Sequence[str]]) -> None:
@@ -137,7 +137,7 @@ class Thesaurus:
             self._by_first.setdefault(pair[0][0], []).append(pair)
 
     def rephrase(self, text: str) -> str:
-        """Return the text with every word of a group replaced by the group's first; else the text as it is."""
+        """Return the text with every word of a group replaced by the group's first; else unchanged."""
         words = tokens(text)
         stemmed = [stem(word) for word in words]
         said: list[str] = []
@@ -157,7 +157,7 @@ class Thesaurus:
 
 
 def rephrase(texts: Sequence[str], groups: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return texts in the words that the documents use; the texts themselves where there are no others."""
+    """Return texts in the words of the documents; unchanged if they have no other words."""
     thesaurus = _thesaurus(tuple(groups))
     return [thesaurus.rephrase(text) for text in texts]
 
@@ -172,12 +172,12 @@ PATTERN_SECONDS: Final = 0.25
 
 
 def pattern_occurs(pattern: str, text: str, *, by_line: bool = False) -> bool:
-    """Whether a regular expression is found in a text, in any case; ё and е are one letter in both.
+    """Whether a regular expression matches anywhere in a text, in any case; ё and е are one letter in both.
 
-    By line, `^` and `$` are the ends of each line, and not those of the text alone.
+    By line, `^` and `$` match at each line, not only at the ends of the text.
 
     Raises:
-        PatternTooSlow: It takes longer than `PATTERN_SECONDS`, so that nobody knows.
+        PatternTooSlow: The search takes longer than `PATTERN_SECONDS`, so the result is unknown.
     """
     # Python's own matching cannot be ended from outside. Google's RE2 needs no end, but knows neither `\w` nor `\b` of Cyrillic.
     import regex
@@ -197,9 +197,9 @@ def _one_e(text: str) -> str:
 
 
 def detect(text: str, default: Language = Language.EN) -> Language:
-    """Return the language of a text by its words; the default where it has none.
+    """Return the language of a text by its words; the default if it has none.
 
-    A Russian sentence full of English names is Russian: a fifth of Cyrillic words decides.
+    A Russian sentence with many English names is Russian: a fifth of Cyrillic words is enough.
     """
     return _language_of(text) or default
 

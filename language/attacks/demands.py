@@ -1,11 +1,11 @@
-"""Whether a text wants credentials, codes or money of its reader.
+"""Demands in a text to its reader for credentials, codes or money.
 
-The patterns are ours. They know requests ("send us your password", «пришлите код из SMS»), not topics: "how do I reset
-my password?" asks for nothing, and neither does "Enter your password and press Sign in".
+The patterns are ours. They match requests ("send us your password", «пришлите код из SMS»), not topics: "how do I reset
+my password?" requests nothing, and neither does "Enter your password and press Sign in".
 
-A request is made of a frame and of what is wanted. Frames are ways to ask: to tell us, to need, to be waited for, to
-confirm. Those that manuals use of programs, too, count only for what a person alone has: a password, a PIN, a code that
-was sent, a card. Nothing in a pattern is unbounded, so a text takes no more time than its length allows.
+A request has a frame and an object. Frames are ways to ask: tell us, we need, we wait for, confirm. Frames that manuals
+also use for programs count only with an object that only a person has: a password, a PIN, a code that was sent, a card.
+No pattern has an unbounded part, so the time is linear in the text's length.
 """
 
 from __future__ import annotations
@@ -55,10 +55,9 @@ def _of_a_question() -> tuple[re.Pattern[str], ...]:
 
 @remember
 def asks_for_secrets(text: str) -> str:
-    """Return what a text asks its reader to hand over, credentials, codes or money; empty where it asks for nothing.
+    """Return the credentials, codes or money that a text requests from its reader; empty if it requests nothing.
 
-    What a warning names ("never send your password") is not asked for. A text is judged as it is written and as
-    Markdown shows it.
+    A warning ("never send your password") is not a request. A text is judged as written and as Markdown shows it.
     """
     for said in _as_read(text):
         for part in _around_the_wanted(said):
@@ -70,7 +69,7 @@ def asks_for_secrets(text: str) -> str:
 
 
 def question_asks_for_secrets(question: str) -> str:
-    """Return the same of a question that the assistant asks itself, where far less is needed to mean it."""
+    """Return the same for the assistant's own question, for which much weaker wording counts as a request."""
     if wanted := asks_for_secrets(question):
         return wanted
     return next(
@@ -130,7 +129,7 @@ def _joint(line_break: re.Match[str]) -> str:
 
 
 def may_demand(plain: str) -> bool:
-    """Whether a text in lower case, spelt as usual, may ask for anything: most have none of these words."""
+    """Whether a lowercase text, spelt as usual, may request anything: most texts have none of these words."""
     return holds_any(plain, _WANTED_WORDS)
 
 

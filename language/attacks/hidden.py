@@ -1,6 +1,6 @@
-"""What a page of Markdown holds and its reader never sees: comments, elements that are not shown, and runs of invisible characters.
+"""Hidden text of a Markdown page: comments, elements that are not shown, and runs of invisible characters.
 
-What nobody sees is neither searched nor quoted nor sent to a model. Lines stay where they are, for citations name them.
+Hidden text is neither searched nor quoted nor sent to a model. Line numbers stay the same, because citations name them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _INK: Final = re.compile(r"[^\n]+")
 
 
 def without_hidden(markdown: str) -> str:
-    """Return a page without what its reader does not see; code is seen, and each line stays in its place."""
+    """Return a page without its hidden text; code is visible, and each line keeps its number."""
     if "<" not in markdown and "]:" not in markdown and markdown.isascii():
         return markdown
     seen = _RUN.sub("", markdown) if not markdown.isascii() else markdown

@@ -1,8 +1,8 @@
-"""Which rules of the pack (`rules.toml`) a text matches: jailbreaks and prompt injection by their wording.
+"""Matches of a text with the rule pack (`rules.toml`): jailbreaks and prompt injection by their wording.
 
-A mention is told from a use by punctuation and by the shape of the sentence: a strong rule that matches inside quotation
-marks, after the beginning of a question ("how does ...", «почему ...»), or in what somebody else is told to say (", the mail
-says", «пишет начальник») counts as weak. Whoever words an attack that way is Controversial, not Unsafe.
+Punctuation and the shape of the sentence distinguish a mention from an attack. A strong rule counts as weak if it
+matches inside quotation marks, after the beginning of a question ("how does ...", «почему ...»), or in reported speech
+(", the mail says", «пишет начальник»). An attack in such words is Controversial, not Unsafe.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class MatchedRules:
     """The ids of the rules that matched, in the pack's order.
 
     Attributes:
-        strong: Attacks.
-        weak: What may be one.
-        mentioned: Strong rules that matched only where an attack is quoted, asked about or told of; they count as weak.
+        strong: Rules for attacks.
+        weak: Rules for possible attacks.
+        mentioned: Strong rules that matched only in a quoted, questioned or reported attack; they count as weak.
     """
 
     strong: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class MatchedRules:
 
     @property
     def level(self) -> SafetyLevel:
-        """Unsafe with a strong rule, Controversial with a weak or a mentioned one, else Safe."""
+        """The safety level: Unsafe with a strong rule, Controversial with a weak or a mentioned one, else Safe."""
         if self.strong:
             return SafetyLevel.UNSAFE
         return SafetyLevel.CONTROVERSIAL if self.weak or self.mentioned else SafetyLevel.SAFE
@@ -72,10 +72,10 @@ class MatchedRules:
 
 @cache
 def shipped_pack() -> Pack:
-    """Return the pack that ships, read once per process; an expression is compiled when it is first needed.
+    """Return the shipped pack, read once per process; expressions are compiled at first use.
 
     Raises:
-        ConfigError: It cannot be read.
+        ConfigError: The pack cannot be read.
     """
     return read_pack()
 
@@ -86,7 +86,7 @@ def find(text: str, pack: Pack, *, as_written: bool = False) -> MatchedRules:
     Args:
         text: A message, or a sentence of a document.
         pack: The rules.
-        as_written: Leave out the other ways to read it; tags and entities are read all the same.
+        as_written: Skip the alternative readings; tags and entities are still read.
     """
     views = _views(text, pack, as_written=as_written)
     found: dict[str, list[str]] = {"strong": [], "weak": [], "mentioned": []}
@@ -118,7 +118,7 @@ _Runs = list[tuple[int, int]]
 
 
 def closed_up(view: str) -> tuple[str, _Runs]:
-    """Close up runs of at least five letters that stand apart; return the text and where the runs are in it."""
+    """Join runs of at least five letters with gaps between them; return the text and the places of the runs."""
     return _rewrite(view, ((run.span(), _NOT_WORD.sub("", run.group())) for run in _SPACED_OUT.finditer(view)))
 
 
@@ -189,7 +189,7 @@ class _View:
         self._loosely = loosely
 
     def matches(self, rule: Rule) -> Iterator[re.Match[str]]:
-        """Yield what a rule finds."""
+        """Yield the matches of a rule."""
         if rule.text.language in self._languages_without_a_letter or rule.id not in self.may_match:
             return iter(())
         if self._runs is None:
@@ -201,7 +201,7 @@ class _View:
             yield from (match for match in pattern.finditer(self._text, start, end) if _touches(match, runs))
 
     def is_mention(self, match: re.Match[str]) -> bool:
-        """Tell whether a match is only quoted, asked about, or told of somebody else."""
+        """Whether a match is only quoted, asked about, or reported of somebody else."""
         asked_or_told = self._is_asked_about(match.start()) or self._is_told(match)
         return asked_or_told or (self._is_quoted(match) and self._reports)
 
@@ -247,7 +247,7 @@ class _View:
 
     @cached_property
     def may_match(self) -> set[str]:
-        """The rules that have a word in it, by id."""
+        """The ids of rules that have one of their words in the text."""
         return self._pack.may_match(self._text)
 
     @cached_property

@@ -1,8 +1,8 @@
-"""Sentences of documents that give orders to whoever reads them: to a language model, or to the user, to hand over secrets or money.
+"""Sentences of documents that give orders: to a language model, or to the user to hand over secrets or money.
 
-A page of a manual says what its product does. A sentence that tells an assistant to forget its rules, or its reader to send a
-password, is nobody's answer, whoever wrote it into the page. Such sentences are known by the rules for messages
-(`language.attacks.matching`) and for drafts (`language.attacks.demands`): what these do not know passes here, too.
+A page of a manual says what its product does. A sentence that tells an assistant to forget its rules, or the reader to
+send a password, answers nobody's question, whoever wrote it. The rules for messages (`language.attacks.matching`) and
+for drafts (`language.attacks.demands`) find such sentences; others pass here, too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _OVERLAP: Final = 300
 
 
 def orders_in(text: str) -> list[Span]:
-    """Return where the sentences of a text are that give orders to its reader, in characters, each with `ORDERS`."""
+    """Return the places, in characters, of sentences that give orders to the reader, each with `ORDERS`."""
     found: list[Span] = []
     for start, end in _units(text):
         unit = text[start:end]
@@ -86,7 +86,7 @@ def _windows(text: str) -> Iterator[str]:
 
 @remember
 def without_orders(text: str) -> tuple[str, bool]:
-    """Return a text without the sentences that give orders to its reader, and whether there was one."""
+    """Return a text without sentences that give orders to its reader, and whether there was one."""
     spans = orders_in(text)
     parts: list[str] = []
     done = 0

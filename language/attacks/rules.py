@@ -1,8 +1,8 @@
-"""A rule pack: the data of the embedded moderation provider, read, checked and compiled.
+"""The rule pack of the embedded moderation provider: reading, checking and compiling.
 
-`rules.toml` explains how a rule is written. Each expression has two forms: as written, and loosely, for the parts of a
-message whose letters stood apart ("i g n o r e"), where the borders of words are lost. Both are compiled when a text first has
-one of the rule's words: most texts have none, and to look for plain text takes a hundredth of the time.
+`rules.toml` explains the format of rules. Each expression has two forms: as written, and a loose one without word
+boundaries, for letters that were written apart ("i g n o r e"). Both are compiled when a text first has one of the
+rule's words: most texts have none, and a search for plain text takes a hundredth of the time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _PackPart(BaseModel):
 
 
 class RuleText(_PackPart):
-    """One rule as written; what each key means stands at the top of `rules.toml`."""
+    """One rule as written; the top of `rules.toml` explains each key."""
 
     id: str = Field(pattern=r"^[a-z0-9-]+$")
     language: Literal["en", "ru", "any"]
@@ -46,7 +46,7 @@ class RuleText(_PackPart):
 
 
 class MentionText(_PackPart):
-    """How an attack that is asked about, quoted or told of is told from an attack, as written."""
+    """The patterns, as written, that distinguish a questioned, quoted or reported attack from an attack."""
 
     question: Some
     report: Some
@@ -77,8 +77,8 @@ class Rule:
 
     Attributes:
         text: The rule as written.
-        source: Its expression, every part in its place.
-        loose_source: The same where the borders of words are lost.
+        source: Its expression, with all parts filled in.
+        loose_source: The same without word boundaries.
     """
 
     text: RuleText
@@ -92,24 +92,24 @@ class Rule:
 
     @property
     def strong(self) -> bool:
-        """Whether the rule alone makes a message Unsafe."""
+        """Whether this rule is enough to make a message Unsafe."""
         return self.text.strength == "strong"
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Finds the rule in a matching view."""
+        """The expression that finds the rule in a matching view."""
         return _expression(self.id, self.source)
 
     @cached_property
     def loose(self) -> re.Pattern[str]:
-        """Finds the rule where the borders of words are lost."""
+        """The expression that finds the rule without word boundaries."""
         return _expression(self.id, self.loose_source)
 
     def check(self) -> None:
         """Compile both forms.
 
         Raises:
-            ConfigError: One of them is no regular expression.
+            ConfigError: A form is not a regular expression.
         """
         for source in (self.source, self.loose_source):
             _expression(self.id, source)
@@ -128,7 +128,7 @@ class Pack:
     mentions: tuple[str, ...]
 
     def may_match(self, text: str) -> set[str]:
-        """Return the ids of the rules of which a text has one of the words without which neither form finds anything."""
+        """Return the ids of rules that may match: each has at least one of its required words in the text."""
         found = {rule.id for rule in self.rules if not rule.text.words}
         # To go through a long text once for each of a thousand words is slow: what it repeats is looked through once, and
         # a word is looked for only where the text has its first three characters.
@@ -141,7 +141,7 @@ class Pack:
         return found
 
     def has_word(self, one: str, other: str) -> bool:
-        """Whether two words, in lower case, joined begin as a long one of the rules does that is longer than the first of them."""
+        """Whether two lowercase words, joined, begin like a long word of the rules that is longer than the first."""
         word = f"{one}{other}"
         if one in stop_words() or other in self._words:
             return False  # two words of their own: "god mode"
@@ -175,10 +175,10 @@ _LETTERS = re.compile(r"(?<!\\)[^\W\d_]{4,}")
 
 
 def read_pack(path: Path | None = None) -> Pack:
-    """Read a rule pack; without a path, the one that ships.
+    """Read a rule pack; without a path, the shipped one.
 
     Raises:
-        ConfigError: The file cannot be read, is no TOML, or a rule is written wrongly.
+        ConfigError: The file cannot be read, is not TOML, or a rule is invalid.
     """
     name = str(path) if path else "the rule pack"
     try:
@@ -200,10 +200,10 @@ def read_pack(path: Path | None = None) -> Pack:
 
 
 def expand_pack(text: PackText) -> Pack:
-    """Put the parts of a pack into its rules, and compile what tells a mention.
+    """Fill the parts of a pack into its rules, and compile the patterns of mentions.
 
     Raises:
-        ConfigError: An expression names a part that does not exist, or one of a mention is no regular expression.
+        ConfigError: An expression names an unknown part, or an expression for mentions is not a regular expression.
     """
     return Pack(
         version=text.version,

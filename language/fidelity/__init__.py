@@ -1,1 +1,1 @@
-"""What a claim changes of what its source says: a denial, an opposite, a name, a condition, an order, a promise."""
+"""Changes between a claim and its source: a denial, an opposite, a name, a condition, an order, a promise."""

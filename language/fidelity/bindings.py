@@ -1,9 +1,9 @@
-"""What a source says of a command, a name or a number, and whether a claim says it of another one.
+"""Commands, names and numbers of which a claim says what its source says of another.
 
-A value that stands in a passage proves that there is such a value, not that it does, is or measures what is said of it.
-What a source says of it is the clause, step or row that has it, and the heading above. A claim takes a wrong one where its
-words are those of another value of the same kind and not of this one: words that nobody has say nothing, for they may
-be synonyms.
+A value in a passage proves that the value exists, not that it does, is or measures what a claim says. The source's
+statement on a value is the clause, step or row with it, and the heading above. A claim has the wrong value if its words
+belong to another value of the same kind and not to this one. Words without a value prove nothing, because they may be
+synonyms.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ MOST_USES: Final = 600
 
 
 def takes_argument(command: str, cited: Iterable[ReadPassage], asked: str = "") -> bool:
-    """Whether a command is one of some passages with an argument of the user's, or with a placeholder for it.
+    """Whether a command is one of the passages' commands with the user's argument, or with a placeholder for it.
 
     Args:
         command: Folded, as `language.figures.comparison` has it: `guardian threads delete my-chat`.
         cited: The passages.
-        asked: The question: what stands in it may be put in.
+        asked: The question; its words may be arguments.
     """
     return own_arguments(command, cited, asked) is not None
 
 
 def own_arguments(command: str, cited: Iterable[ReadPassage], asked: str = "") -> frozenset[str] | None:
-    """Return the words of a command that stand where a command of some passages has others; `None` where it is none of them."""
+    """Return the words in which a command differs from one of the passages; `None` if it matches none of theirs."""
     words = command.split()
     if len(words) < LEAST_WORDS:
         return None
@@ -99,12 +99,12 @@ def _fits(theirs: str, word: str, known: frozenset[str]) -> bool:
 
 
 def bound_wrongly(claim: str, cited: Iterable[ReadPassage], found_beside: Iterable[ReadPassage] = ()) -> list[str]:
-    """Return the commands, names and numbers of which a claim says what its sources say of others.
+    """Return commands, names and numbers of which a claim says what its sources say of others.
 
     Args:
         claim: One claim, without its citations.
         cited: The passages that it cites.
-        found_beside: The other passages of the turn: the right command may stand there.
+        found_beside: The other passages of the turn, which may have the right command.
     """
     uses = [use for there in cited for use in _uses(there.text)]
     if not uses:
@@ -263,7 +263,7 @@ class _Use:
 
     @property
     def own_words(self) -> frozenset[str]:
-        """The stems of the name itself: `guardian threads delete` deletes."""
+        """The stems of the name: `guardian threads delete` deletes."""
         return _stems_in(self.name)
 
 

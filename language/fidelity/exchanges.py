@@ -1,6 +1,6 @@
-"""Two things that a claim makes change places: what is said with what is denied, who acts with what is acted upon.
+"""Two things that a claim exchanges: the asserted and the denied, or the actor and the object.
 
-Every word of such a claim stands in its source, and mostly in one sentence of it, so that neither values nor opposites tell.
+The source has every word of such a claim, usually in one sentence, so neither values nor opposites show the fault.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Words = tuple[str, ...]
 
 
 def find_exchanges(claim: str, cited: Iterable[ReadPassage]) -> list[str]:
-    """Return what a claim exchanged of a sentence of its source, each as "old -> new".
+    """Return the parts that a claim exchanged in a sentence of its source, each as "old -> new".
 
     Args:
         claim: One claim, without its citations.

@@ -1,7 +1,8 @@
-"""How many of a claim's words its sources have: what makes an invention known, and how faithful a draft is on the whole.
+"""The share of a claim's words that its sources have: it shows inventions, and how faithful a draft is overall.
 
-A claim in other words shares most of its words with what it says again: names and values aside, for a lie has them, too.
-Measured on summaries that people rated, hardly any share is a fault twice or seven times as often as not; it proves none.
+A paraphrase shares most of its words with its source. Names and values are ignored, because a lie has them, too.
+Measured on summaries that people rated, a claim with hardly any shared words is wrong two to seven times as often as
+right; that proves nothing.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ _MANY_WORDS: Final = 4
 
 
 def inventions(claim: str, cited: Sequence[ReadPassage]) -> list[str]:
-    """Return a claim, or the parts of it, that have hardly a word of what it cites: "Port 80 is open; all is free of charge".
+    """Return a claim, or its parts, with hardly a word of the cited passages: "Port 80 is open; all is free of charge".
 
     Args:
         claim: One claim, without its citations.
-        cited: The passages that it cites; a text in another script than theirs is not asked.
+        cited: The passages that it cites; a text in another script than theirs is not judged.
     """
     if is_invented(claim, cited, leads=claim.rstrip().endswith(":") and points_ahead(claim)):
         return [claim]
@@ -64,7 +65,7 @@ _MOST_PARTS: Final = 100
 
 
 def is_invented(claim: str, cited: Sequence[ReadPassage], *, leads: bool = False) -> bool:
-    """Whether a text has hardly a word of some passages; what points at a list or a block that comes may be told more freely."""
+    """Whether a text has hardly a word of some passages; lead-ins to a list or a block may be worded more freely."""
     words, typed = _words(claim), "`" in claim or len(_FIGURE.findall(claim)) > 1
     least = _LEAST_LEADING if leads else _LEAST_TYPED if typed or claim.rstrip().endswith(":") else _LEAST_WORDS
     if len(words) < least or is_lead_in(claim) or not _is_of_one_script(claim, cited):
@@ -73,7 +74,7 @@ def is_invented(claim: str, cited: Sequence[ReadPassage], *, leads: bool = False
 
 
 def likeness(claim: str, cited: Sequence[ReadPassage]) -> float | None:
-    """Return the share of a claim's words that its sources have, 0 to 1; `None` where it says too little, or in another script."""
+    """Return the share of a claim's words that its sources have, 0 to 1; `None` if too short or in another script."""
     words = _words(claim)
     if not words or is_lead_in(claim) or not _is_of_one_script(claim, cited):
         return None

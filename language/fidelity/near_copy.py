@@ -1,8 +1,8 @@
-"""What a claim changes of the sentence that it nearly copies: a denial, an opposite, a quantity, a name, an order, a condition.
+"""Changes in a near copy of a sentence: a denial, an opposite, a quantity, a name, an order, a condition.
 
-A claim whose words are those of one or two sentences of its source, but for three at most, says what they say, unless
-one of these few words is among the changed ones. Where less is alike, a claim is a rephrasing, of which these words
-prove nothing (`language.fidelity.negation` hints at them). Where two sentences are as near, one without a fault is enough.
+If at most three words of a claim differ from one or two sentences of its source, the claim says the same, unless a
+changed word is of one of these kinds. If more differs, the claim is a rephrasing, and these words prove nothing
+(`language.fidelity.negation` hints at them). If two sentences are equally near, one without a fault is enough.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ _ONE_CAPITAL: Final = re.compile(r"[A-ZА-ЯЁ][a-zа-яё-]*,?")
 
 
 def changes(claim: str, cited: Iterable[ReadPassage], context: Callable[[], str] = str) -> list[str]:
-    """Return what a claim changes of the sentence that it nearly copies, each change as "old -> new"; empty where it does not.
+    """Return the changes of a claim to the sentence that it nearly copies, each as "old -> new"; empty if none.
 
     Args:
         claim: One claim, without its citations.
         cited: The passages that it cites.
-        context: Returns the question and the rest of the draft: a condition that stands there is not left out. It is asked
-            where a condition may be, and not for each claim.
+        context: Returns the question and the rest of the draft: a condition in them does not count as left out. It is
+            only called for a possible condition, not for each claim.
     """
     said = sentence_of(ANSWERS.sub("", _MARKER.sub("", claim, count=1), count=1))
     passages = list(cited)
@@ -81,9 +81,10 @@ def changes(claim: str, cited: Iterable[ReadPassage], context: Callable[[], str]
 
 
 def is_copied(claim: str, cited: Iterable[ReadPassage]) -> bool:
-    """Whether the words of a claim stand one after the other in a source, the targets of links aside.
+    """Whether a source has the words of a claim in sequence, link targets aside.
 
-    A drafter leaves links out that lead away, and says so; a number in brackets, which is a citation elsewhere, it puts in others.
+    A drafter leaves out foreign links and says so. It writes a bracketed number in other brackets, because `[n]` is a
+    citation.
     """
     words = sentence_of(_MARKER.sub("", _LEFT_OUT.sub(" ", claim), count=1)).words
     return bool(words) and any(f" {' '.join(words)} " in _all_words(there.text) for there in cited)

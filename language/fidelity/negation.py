@@ -1,7 +1,7 @@
-"""Whether two sentences that say the same words say the opposite.
+"""Opposite meanings of two sentences with the same words.
 
-It looks for words that one of them denies and the other does not, and for opposites ("enabled" and "disabled"). That
-is a hint and no proof: a sentence may be turned round without either, and be shortened with both.
+The module looks for words that only one sentence denies, and for opposites ("enabled" and "disabled"). That is a hint,
+not proof: a sentence may be reversed without either, and shortened with both.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class _Polarity:
 
 
 def polarity_differs(claim: str, cited: Iterable[ReadPassage], *, opens: bool | None = None) -> bool:
-    """Whether the sentence of some passages that is closest to a claim says the opposite of it.
+    """Whether the sentence closest to a claim in some passages says the opposite.
 
     Args:
-        claim: What is claimed, without its citations.
+        claim: The claim, without its citations.
         cited: The passages that it cites.
-        opens: What a "Yes." (`True`) or "No." (`False`) before the claim said; it differs from a sentence that denies
-            what the claim asserts, or the other way round.
+        opens: The "Yes." (`True`) or "No." (`False`) before the claim; it differs from a sentence that denies what the
+            claim asserts, or the reverse.
     """
     words = frozenset(content_words(claim))
     if not words:
@@ -121,7 +121,7 @@ def _kept_out() -> frozenset[str]:
 
 
 def read_yes_or_no(words: str) -> bool | None:
-    """Return what an answer's first word says: yes (`True`), no (`False`), or neither."""
+    """Return the meaning of an answer's first word: yes (`True`), no (`False`), or neither."""
     first: Sequence[str] = _WORD.findall(fold(words))[:2]
     if not first:
         return None

@@ -1,4 +1,4 @@
-"""Two numbers that a claim gives to each other's thing."""
+"""Pairs of numbers that a claim swaps."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _WORDING: Final = read_wording(__name__)
 
 
 def swapped_numbers(claim: str, cited: Iterable[ReadPassage]) -> list[str]:
-    """Return pairs of numbers that a claim gives to each other's thing, each as "a <-> b".
+    """Return pairs of numbers that a claim swaps, each as "a <-> b".
 
-    Of the words around each of two numbers those are compared that the other has not: they were exchanged where the source
-    has more of each number's words around the other one than around itself.
+    The function compares the words around each of two numbers that the other does not have. The numbers are swapped if
+    the source has more of each number's words around the other number than around itself.
     """
     own = _numbers_with_words(claim)
     if len(own) < LEAST_WORDS:

@@ -1,6 +1,6 @@
-"""What a claim promises and none of its sources speaks of: money, time, safety, what can be undone. The rows are `promises.toml`.
+"""Promises in a claim that its sources do not mention: money, time, safety, undoing. The rows are in `promises.toml`.
 
-An invention that is told in the words of the passage is none by its words; what it adds is mostly one of a few things.
+Shared words do not show an invention in the words of the passage; but it usually adds one of a few promises.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _WORDING: Final = read_wording(__name__)
 
 
 def promises_of_nobody(claim: str, cited: Iterable[ReadPassage], asked: str = "") -> list[str]:
-    """Return the words by which a claim promises what no passage speaks of, as they stand in it.
+    """Return the words of a claim that promise what no passage mentions, as written.
 
     Args:
         claim: One claim, without its citations.
         cited: The passages.
-        asked: The question: what it asks for may be denied.
+        asked: The question; the claim may deny what it asks for.
     """
     text = fold(claim)
     if not _ANY.search(text):

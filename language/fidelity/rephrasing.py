@@ -1,8 +1,8 @@
-"""What a rephrased claim turns round of the clause of its source that it is most like: an opposite, a limit, a quantity.
+"""Reversals in a rephrased claim, against the most similar clause of its source: an opposite, a limit, a quantity.
 
-A near copy is compared word by word (`language.fidelity.near_copy`). Here nothing but single words of closed classes is compared, and
-only between clauses that speak of the same. Where several clauses are as near, one that says the same as the claim is enough;
-one that says nothing of it proves neither.
+A near copy is compared word by word (`language.fidelity.near_copy`). This module only compares single words of closed
+classes, and only between clauses about the same subject. If several clauses are equally near, one that agrees with the
+claim is enough; a clause that does not mention it proves nothing.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _denied_word(words: Sequence[str], at: int) -> str:
 
 
 def turned_round(claim: str, cited: Iterable[ReadPassage]) -> list[str]:
-    """Return what the clauses of a claim say otherwise than the most alike of its source, each as "old -> new".
+    """Return the differences between a claim's clauses and the most similar ones of its source, each as "old -> new".
 
     Args:
         claim: One claim, without its citations.

@@ -1,7 +1,7 @@
-"""The order of what is done: steps that a draft numbers or tells one after the other, and the numbered steps of its source.
+"""The order of steps: those that a draft numbers or lists in sequence, and the numbered steps of its source.
 
-A step of a draft is that step of a list which has most of its words, where no other has nearly as many; one that may be
-several has no place, and neither has what stands in no list.
+A draft's step is matched with the list's step that has most of its words, if no other has nearly as many. A step with
+several possible matches has no place, and neither has a step in no list.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class _SourceStep:
 
 
 def misordered_steps(told: Iterable[tuple[str, Sequence[ReadPassage]]]) -> list[str]:
-    """Return the steps that a draft has before others which its source has before them, each as "later -> earlier".
+    """Return pairs of steps that a draft has in the reverse order of its source, each as "later -> earlier".
 
     Args:
-        told: The claims of a draft in their order, each with the passages that it cites.
+        told: The claims of a draft in order, each with the passages that it cites.
     """
     found: list[str] = []
     before: tuple[_SourceStep, str] | None = None

@@ -1,4 +1,4 @@
-"""Cells of a table that a claim gives to another row."""
+"""Cells of a table that a claim assigns to another row."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _WORDING: Final = read_wording(__name__)
 
 
 def from_other_rows(claim: str, cited: Iterable[ReadPassage]) -> list[str]:
-    """Return the values and cells of a claim that only other rows of a table have than the one which it speaks of.
+    """Return the values and cells of a claim that its own row of a table does not have, but other rows have.
 
-    A row is spoken of where all words of its first cell are in the claim; of a claim that is a row, in its first cell.
+    A row is the claim's own if the claim has all words of the row's first cell; a claim that is a row must have them in
+    its first cell.
     """
     return _values_of_other_rows(claim, cited) or _cells_of_other_rows(claim, cited)
 
@@ -129,7 +130,7 @@ class _TableRow:
         return self.key | self.values
 
     def is_named_in(self, words: frozenset[str], names: frozenset[str], codes: str) -> bool:
-        """Whether a claim names it, by its first cell or a code; a plain number does not tell it from others."""
+        """Whether a claim names the row, by its first cell or a code; a plain number does not identify a row."""
         if any(f" {code} " in codes for code in self.codes):
             return True
         # One plain word may be anybody's, but for one that is written as a name: "Basic".

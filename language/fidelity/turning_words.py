@@ -1,4 +1,4 @@
-"""Words that turn a sentence round, and the words of sentences as they are compared. The lists are `turning_words.toml`."""
+"""Words that reverse a sentence, and the words of sentences for comparing. The lists are in `turning_words.toml`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _QUOTED: Final = re.compile(r"[«“„\"]([^«»“”„\"\n]{1,80})[»”“\
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """The words of a sentence: as they stand, folded, and which of them are names or quoted."""
+    """The words of a sentence: as written, folded, and which of them are names or quoted."""
 
     raw: tuple[str, ...]
     words: tuple[str, ...]
@@ -31,7 +31,7 @@ class Sentence:
 
 
 def negated_forms(old: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether one side denies a word in itself and the other before it: "недоступен", "не доступен"."""
+    """Whether one side denies a word with a prefix and the other with a word before it: "недоступен", "не доступен"."""
     plain, other = (frozenset(map(stem, side)) for side in (old, new))
     return any(f"{mark}{word}" in plain for mark in _IN_ITSELF for word in other) or any(
         f"{mark}{word}" in other for mark in _IN_ITSELF for word in plain
@@ -47,7 +47,7 @@ def are_opposed(old: Iterable[str], new: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=4096)
 def opposites(one: str, other: str) -> bool:
-    """Whether two words say the opposite wherever they stand."""
+    """Whether two words are opposites in any position."""
     if one == other:
         return False
     for mark in _IN_ITSELF if min(len(one), len(other)) > _NO_ENDING and not {one, other} & _NO_DENIALS else ():
@@ -58,7 +58,7 @@ def opposites(one: str, other: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def opposites_in_place(one: str, other: str) -> bool:
-    """Whether two words say the opposite where one stands in the place of the other."""
+    """Whether two words are opposites if one replaces the other."""
     return _on_two_sides(one, other, LISTS.lines)
 
 

@@ -1,1 +1,1 @@
-"""Figures of a text: numbers, amounts, dates, rates and versions, and which of a claim's a passage does not have."""
+"""Figures of a text (numbers, amounts, dates, rates and versions), and a claim's figures that a passage lacks."""

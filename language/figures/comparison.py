@@ -1,9 +1,9 @@
-"""Which values of a claim the passages that it cites do not have.
+"""The values of a claim that its cited passages do not have.
 
-Values are what a wrong answer gets wrong in a checkable way: numbers with their units, versions, dates, identifiers,
-addresses and quoted names. Measured elsewhere: a number that is not in the cited snippet marks a wrong claim with a
-precision of .84 to .97 once list markers and formats are normalised. A passage is read in every way it may be read, a
-claim only as it stands: what is compared is a doubt, and doubts are the passage's.
+Values are the checkable errors of a wrong answer: numbers with their units, versions, dates, identifiers, addresses and
+quoted names. Measured elsewhere: a number that is not in the cited snippet marks a wrong claim with a precision of .84
+to .97 if list markers and formats are normalised. A passage is read in every possible way, a claim only as written: in
+case of doubt, the passage supports the claim.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def missing_from(claim: str, snippet: str) -> list[str]:
 def missing_values(wanted: Values, cited: Sequence[ReadPassage]) -> list[str]:
     """Return the values that no cited passage has: figures first, then identifiers, addresses and names, each sorted.
 
-    Identifiers and addresses must occur as they are written, quoted names word by word; none as a part of a longer
-    word. A number with a unit is named with it where the passages have that number with another unit only.
+    Identifiers and addresses must occur as written, quoted names word by word, and none as part of a longer word. A
+    number is named with its unit if the passages have the number only with another unit.
     """
     absent = sorted({shown for figure in wanted.figures if (shown := _describe_lack(figure, cited))})
     absent += sorted(name for name in wanted.identifiers if not any(_is_named(name, there) for there in cited))

@@ -1,7 +1,7 @@
-"""Dates and times of day as they are written in Russian and English, compared by what they mean.
+"""Dates and times of day in Russian and English, compared by meaning.
 
-A date of figures that can be read in two ways ("05/06/2026") is both. A date without its year or day is
-supported by every fuller one that agrees with it.
+A date in digits with two possible readings ("05/06/2026") means both. A date without year or day is supported by every
+fuller date that agrees with it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TIME: Final = re.compile(
 
 
 def read(match: re.Match[str]) -> frozenset[Date]:
-    """Return what a match of `DATE` may mean; nothing where it is no date."""
+    """Return the dates that a match of `DATE` may mean; none if it is not a date."""
     found: list[tuple[str | None, int, str | None]] = []
     if "may" in (match["wm"], match["em"]) and not (match["wy"] or match["ey"]):
         return frozenset()  # "20 may fail"
@@ -56,12 +56,12 @@ def read(match: re.Match[str]) -> frozenset[Date]:
 
 
 def agrees(claimed: Date, there: Date) -> bool:
-    """Whether a date that is there says all that is claimed."""
+    """Whether a date in a passage supports a claimed date."""
     return all(said is None or said == known for said, known in zip(claimed, there, strict=True))
 
 
 def time_of(match: re.Match[str]) -> str:
-    """Return a match of `TIME` as `14:30`, or `14:30:05` where it has seconds."""
+    """Return a match of `TIME` as `14:30`, or `14:30:05` if it has seconds."""
     hour, half = int(match["hour"]), (match["half"] or "").lower()
     if half:
         hour = hour % 12 + (12 if half == "p" else 0)

@@ -38,18 +38,18 @@ CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number, version, date or time as it stands in a text.
+    """A number, version, date or time in a text.
 
     Attributes:
-        written: As it stands, its unit with it.
-        start, end: Where, without the unit.
-        normal: The normal forms that it may mean; of a date none.
-        unit: What it may amount to in units; empty for a bare number.
-        whole: What it amounts to together with its neighbours: "1 h 30 min".
-        dates: What a date may mean.
+        written: As written, with its unit.
+        start, end: Its place, without the unit.
+        normal: The normal forms that it may mean; none for a date.
+        unit: The amounts in units that it may mean; empty for a bare number.
+        whole: The amount together with its neighbours: "1 h 30 min".
+        dates: The dates that it may mean.
         kind: `number`, `version`, `date`, `time`, or `word` for a number word without a unit.
-        of: The stem of the word that is counted, where it has no unit.
-        per: What it is a rate of: `month`, `gb`.
+        of: The stem of the counted word, if it has no unit.
+        per: The base of a rate: `month`, `gb`.
     """
 
     written: str
@@ -65,7 +65,7 @@ class Figure:
 
 
 def figures_of(text: str) -> list[Figure]:
-    """Return the numbers, versions, dates and times of a prose in order, and number words that count something."""
+    """Return the numbers, versions, dates, times and counting number words of prose, in order."""
     found: list[Figure] = []
     if any(map(str.isdigit, text)):
         found += [
@@ -170,7 +170,7 @@ def _with_ranges(found: list[Figure], text: str) -> list[Figure]:
 
 
 def half_amounts(text: str) -> Iterator[Figure]:
-    """Yield "half an hour", "полтора часа": halves of a unit, which are written without a figure."""
+    """Yield halves of a unit that are written without a digit: "half an hour", "полтора часа"."""
     for match in _HALVES.finditer(text):
         value, word = ("0.5", match["one"]) if match["half"] else ("1.5", match["unit"] or match["more"])
         if word and (unit := read_unit(f" {word}")):

@@ -1,4 +1,4 @@
-"""Names that are written as code: addresses, files, settings, errors, keys that are pressed together."""
+"""Names that are written as code: addresses, files, settings, errors, key combinations."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ CODE_WORD = re.compile(r"(?<!\w)\d+(?:[.,]\d+)+(?!\w)|[^\s\"'`=,;:(){}\[\]<>|&$\
 
 
 def keys_of(pressed: str) -> str:
-    """Return keys that are pressed together as `ctrl+f5`."""
+    """Return a key combination as `ctrl+f5`."""
     keys = re.split(r"[ \u00a0]*[+‐‑-][ \u00a0]*|[ \u00a0]+(?:and|и)[ \u00a0]+|[ \u00a0]+", fold(pressed))
     return "+".join(_KEY_NAMES.get(key, key) for key in keys).translate(ALIKE)
 
 
 def normalise_address(url: str) -> str:
-    """Normalise an address: scheme and host folded, no slash and no punctuation at its end."""
+    """Return an address in normal form: scheme and host folded, no slash or punctuation at its end."""
     url = url.rstrip(_URL_END)
     match = re.match(r"([a-z]+://[^/?#]*)(.*)", url, re.IGNORECASE | re.DOTALL)
     return (fold(match[1]) + match[2] if match else url).rstrip("/")

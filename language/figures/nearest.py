@@ -1,8 +1,8 @@
-"""Values that a passage has, but not where the claim takes its words from.
+"""Values that a passage has, but not in the place that the claim quotes.
 
-A claim that quotes one sentence, item or row nearly word by word takes its values from there. Where it has another
-number than that place, and the place one that the claim lacks, the number was exchanged, be it found elsewhere in the
-passage or not.
+A claim that quotes one sentence, item or row nearly word by word must have the values of that place. If the claim has a
+number that the place lacks, and the place has one that the claim lacks, the number was exchanged, even if the passage
+has it elsewhere.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _LEAST_WORDS: Final = 2
 
 
 def exchanged_values(claim: str, wanted: Values, cited: Iterable[ReadPassage]) -> list[str]:
-    """Return the values of a claim that the places which it quotes do not have, while they have others instead.
+    """Return the values of a claim that the quoted places do not have, if they have others instead.
 
     Args:
         claim: The claim without its citations.
         wanted: Its values.
-        cited: The passages that it cites; what their headings name may stand in every claim.
+        cited: The passages that it cites; every claim may use names from their headings.
     """
     passages = list(cited)
     if not passages or not (wanted or frequencies(claim)):
@@ -165,7 +165,7 @@ def _quotes(claim: frozenset[str], place: frozenset[str]) -> bool:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the stems of a text's content words; what holds a digit or stands in code is a value and no word."""
+    """Return the stems of a text's content words, without values: words with a digit, and code."""
     return [word for word in stems(_SPAN.sub(" ", text) if "`" in text else text) if not any(map(str.isdigit, word))]
 
 
@@ -183,7 +183,7 @@ def _cut(text: str) -> tuple[list[str], list[str]]:
 
 
 def pieces_in_order(text: str) -> list[tuple[str, bool]]:
-    """Return the sentences, items and rows of a text and the lines of its code blocks as they follow, and which are code."""
+    """Return the sentences, items, rows and code lines of a text in order, and which of them are code."""
     prose, blocks = list[str](), list[list[str]]()
     for i, part in enumerate(code_parts(text.replace(_BLOCK, ""))):
         if i % 2 and _FENCED.match(part):

@@ -1,4 +1,4 @@
-"""Numbers as they are written in Russian and English: grouping, decimal marks, signs, scales and number words."""
+"""Numbers in Russian and English: grouping, decimal marks, signs, scales and number words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SCALES: Final = _numbers("scales")
 
 
 def number(text: str) -> str:
-    """Normalise a number's format: "1 500,50", "1,500.50", "1.500,50" and "1500.5" are one."""
+    """Return a number in normal form: "1 500,50", "1,500.50", "1.500,50" and "1500.5" are equal."""
     if text.isdecimal() and not text.startswith("0"):
         return text  # most numbers
     text = _BLANK.sub("", text).replace("−", "-")
@@ -52,8 +52,8 @@ def readings(text: str, *, decimal_comma: bool = False) -> tuple[str, ...]:
 
     Args:
         text: The number.
-        decimal_comma: Whether the text around is one that writes fractions with a comma: there, "1,500" is fifteen
-            hundred or one and a half. "1,000" is a thousand anywhere.
+        decimal_comma: Whether the surrounding text writes fractions with a comma: then "1,500" is fifteen hundred or
+            one and a half. "1,000" is always a thousand.
     """
     first = number(text)
     if decimal_comma and re.fullmatch(r"-?\d{1,3},(?!000)\d{3}", text):
@@ -70,7 +70,7 @@ def scale_number(text: str, scale: str) -> str:
 
 
 def decimal(value: Fraction) -> str:
-    """Write a fraction as a normal number; what has no short decimal form stays a fraction: `1/3`."""
+    """Return a fraction as a normal number; without a short decimal form it stays a fraction: `1/3`."""
     if value.denominator == 1:
         return str(value.numerator)
     rest = value.denominator
@@ -94,7 +94,7 @@ _ENGLISH_ORDINALS: Final = _numbers("english_ordinals")
 
 
 def word_number(word: str) -> int | None:
-    """Return the number that one folded word means, cardinal or ordinal; `None` where it means none."""
+    """Return the number that one folded word means, cardinal or ordinal; `None` if it means none."""
     if word in CARDINALS:
         return CARDINALS[word]
     if word in ONE:

@@ -1,4 +1,4 @@
-"""Which number a short message names: "2", "the second one", «второе», «номер 2»."""
+"""The number in a short message: "2", "the second one", «второе», «номер 2»."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LAST: Final = -1
 
 
 def number_named(message: str) -> int | None:
-    """Return the number that a message names and says nothing beside; `LAST` for "the last one"; `None` for any other."""
+    """Return the number that is a message's whole content; `LAST` for "the last one"; `None` for other messages."""
     if len(message) > _LONGEST or not (said := _SAID.match(" ".join(fold(message).split()))):
         return None
     if said["last"]:

@@ -1,4 +1,4 @@
-"""A text that may be cited, read in every way in which somebody may have read it: doubts are the passage's."""
+"""A citable text in all its possible readings: in case of doubt, the passage supports the claim."""
 
 from __future__ import annotations
 
@@ -93,18 +93,18 @@ class ReadPassage:
 
     @cached_property
     def flat(self) -> str:
-        """The text in one line, folded and without marks; twice, for "`Item`s" is one word or a name with an ending."""
+        """The text in one line, folded, without marks; twice, as "`Item`s" may be one word or a name with an ending."""
         return f"{flatten(self.text)}\n{flatten(self.text.replace('`', ' '))}"
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
-        """The text in one line, as it is and without tags: what they held apart may then stand together."""
+        """The text in one line, with and without tags: without them, separated words may join."""
         readings = dict.fromkeys((self.text, *(_TAG.sub(gap, self.text) for gap in ("", " ") if "<" in self.text)))
         return tuple(" ".join(reading.split()) for reading in readings)
 
     @cached_property
     def figures(self) -> tuple[Figure, ...]:
-        """Of every reading: by lines, so that list markers are none, and in one line."""
+        """The figures of every reading: by lines, to exclude list markers, and in one line."""
         found = dict.fromkeys(figures_of(self._unmarked))
         for line in (*self.lines, re.sub(r"[*_`]", "", self.lines[0])):
             found |= dict.fromkeys(figure for figure in figures_of(line) if figure.unit or figure.kind != "number")
@@ -116,28 +116,28 @@ class ReadPassage:
 
     @cached_property
     def code_without_blanks(self) -> str:
-        """What stands in it as code, without blanks."""
+        """Its code, without blanks."""
         return "\n".join(map(without_blanks, self._code))
 
     @cached_property
     def calls(self) -> frozenset[str]:
-        """The names that its code calls."""
+        """The names of the functions that its code calls."""
         return frozenset(name for part in self._code for name in re.findall(r"(?<![\w.])([\w.]{2,60})\(", part))
 
     @cached_property
     def alike(self) -> str:
-        """The text as `flat`, its letters of one look made one."""
+        """The text as `flat`, with look-alike letters made equal."""
         return self.flat.translate(ALIKE)
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Keys that are pressed together, however they are written."""
+        """Its key combinations, in any notation."""
         text = re.sub(r"</?kbd>|[*`]", "", self.text)
         return frozenset(keys_of(match.group()) for match in KEYS_APART.finditer(text))
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        """Every number that may be read in it, those inside code, names and versions among them."""
+        """Every number that it may contain, including those inside code, names and versions."""
         found = {number(piece) for piece in _PIECES.findall(self.text)}
         found |= {number(f"0{piece}") for piece in _POINTED.findall(self.text)}
         for line in self.lines:
@@ -161,15 +161,15 @@ class ReadPassage:
 
     @cached_property
     def dimensions(self) -> frozenset[str]:
-        """What its numbers measure."""
+        """The dimensions that its numbers measure."""
         return frozenset(dimension for figure in self.figures for dimension, _ in figure.unit)
 
     def may_amount(self, wanted: frozenset[Amount], forms: Iterable[str]) -> bool:
-        """Whether a number without a unit may amount to something: what stands around it says in what, or nothing does.
+        """Whether a number without a unit may mean an amount: the words around it give the unit, or none does.
 
         Args:
-            wanted: What is asked for.
-            forms: The number that says so in the claim. Another one counts only where its own sentence says in which unit it is.
+            wanted: The amounts to look for.
+            forms: The number in the claim. Another number counts only if its own sentence gives its unit.
         """
         if not wanted.isdisjoint(self._amounts_in_words):
             return True
@@ -217,7 +217,7 @@ class ReadPassage:
         return found
 
     def may_count(self, forms: Iterable[str], dimensions: frozenset[str]) -> bool:
-        """Whether a bare number stands in a line that counts such things, or says of nothing else that it counts it."""
+        """Whether a line with a bare number counts such things, or names no other counted things."""
         wanted = frozenset(forms)
         lines = [line for line in self._unmarked.splitlines() if not wanted.isdisjoint(_numbers_of_line(line))]
         counted = [{d for word in tokens(line) for d, _ in read_unit(f" {word}")} & COUNTS for line in lines]
@@ -225,17 +225,17 @@ class ReadPassage:
 
     @cached_property
     def bare(self) -> frozenset[str]:
-        """The numbers that stand somewhere without a unit."""
+        """The numbers that occur without a unit."""
         return frozenset(form for f in self.figures if f.kind in ("number", "word") and not f.unit for form in f.normal)
 
     @cached_property
     def measured(self) -> frozenset[str]:
-        """The numbers that stand somewhere with a unit."""
+        """The numbers that occur with a unit."""
         return frozenset(form for figure in self.figures if figure.unit for form in figure.normal)
 
     @cached_property
     def amounts(self) -> frozenset[Amount]:
-        """What its numbers amount to in their units; a unit without a number is one of it, but for "each day"."""
+        """The amounts of its numbers in their units; a unit without a number means one, except in "each day"."""
         found = {amount for figure in self.figures for amount in (*figure.unit, *figure.whole)}
         for word in set(tokens(_EACH.sub(GONE, _COUNTED.sub(GONE, self.text)))):
             if len(word) > 2 and not (word.isascii() and word.endswith("s") and len(word) > 3):
@@ -248,7 +248,7 @@ class ReadPassage:
 
     @cached_property
     def versions(self) -> frozenset[str]:
-        """Everything dotted, with its suffix where it has three parts, and without."""
+        """All dotted numbers, without a suffix, and with it if they have three parts."""
         found: set[str] = set()
         for digits, suffix in _DOTTED.findall(self.text):
             found.add(fold(digits + suffix) if digits.count(".") > 1 else digits)
@@ -256,7 +256,7 @@ class ReadPassage:
 
     @cached_property
     def dates(self) -> frozenset[Date]:
-        """Every reading of every date; of a range, its first day also."""
+        """Every reading of every date; for a range, also its first day."""
         found = {date for figure in self.figures for date in figure.dates}
         for line in self.lines:
             for match in DATE.finditer(line):
@@ -271,7 +271,7 @@ class ReadPassage:
 
     @cached_property
     def counted(self) -> dict[str, set[str]]:
-        """How many there are of what, by the stem of the word behind the number."""
+        """Counts of things, by the stem of the word after the number."""
         found: dict[str, set[str]] = {}
         for figure in self.figures:
             if figure.kind == "word":
@@ -283,7 +283,7 @@ class ReadPassage:
         return found
 
     def near(self, counted: str) -> frozenset[str]:
-        """The numbers that stand near a word, given by its stem: in one line with it, or in a table or code."""
+        """The numbers near a word, given by its stem: in the same line, or in a table or code."""
         by_word, anywhere = self._numbers_by_word
         return by_word.get(counted, frozenset()) | anywhere | frozenset(self.counted.get(counted, ()))
 
@@ -349,7 +349,7 @@ def _words_of_number(behind: str) -> Iterator[str]:
 
 @lru_cache(maxsize=256)
 def passage(text: str) -> ReadPassage:
-    """Return a text ready for comparing; the passages of a turn are asked of again for each claim and each retry."""
+    """Return a text ready for comparing. Results are cached, because each claim and each retry needs them again."""
     return ReadPassage(text)
 
 
@@ -362,7 +362,7 @@ _word_number = lru_cache(maxsize=20_000)(word_number)
 
 
 def without_blanks(code: str) -> str:
-    """Return code without blanks: it may be broken into lines otherwise."""
+    """Return code without blanks, because its line breaks may differ."""
     return re.sub(r"\s+", "", code)
 
 

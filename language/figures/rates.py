@@ -1,4 +1,4 @@
-"""Rates and frequencies: what a figure is counted per, and how often something happens without a figure."""
+"""Rates and frequencies: the base of a figure, and how often something happens without a figure."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _CLAUSE = re.compile(r"[.;:,(|\n\d]")
 
 
 def per_what(behind: str) -> frozenset[str]:
-    """Return what a figure is a rate of, by the words behind it in the same clause: `month`, `gb`."""
+    """Return the base of a figure's rate, from the words after it in the same clause: `month`, `gb`."""
     clause = behind[: end.start()] if (end := _CLAUSE.search(behind)) else behind
     return frozenset(_period(match["per"] or match["often"] or match["slash"]) for match in _PER.finditer(clause))
 
 
 def frequencies(text: str) -> dict[str, str]:
-    """Return how often something happens, each with the words that say it: `1/week`, `2/day`."""
+    """Return the frequencies in a text, each with its words: `1/week`, `2/day`."""
     return {
         f"{2 if match['twice'] else 1}/{_period(match['per'] or match['often'])}": match.group()
         for match in _FREQUENCY.finditer(text)

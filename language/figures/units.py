@@ -1,9 +1,9 @@
-"""Units of measure in Russian and English, and when two amounts are one.
+"""Units of measure in Russian and English, and the equality of amounts.
 
-Exact conversions count: 60 s are a minute, 1.5 kB are 1500 bytes. What a word leaves open matches either way: KB, MB
-and GB are read by thousands and by 1024 ("1024 MB" is "1 GB", and so is "1000 MB"); degrees without a scale are those
-of either. A month is no number of days, and no currency is another. What is counted in manuals is a unit, too: 8
-characters are not 8 lines; a Russian "строка" is a line or a row.
+Exact conversions count: 60 s are a minute, 1.5 kB are 1500 bytes. Ambiguous units match either way. KB, MB and GB are
+multiples of 1000 and of 1024 ("1024 MB" is "1 GB", and so is "1000 MB"); degrees without a scale match both scales. A
+month is not a number of days, and currencies are never equal. Things counted in manuals are units, too: 8 characters
+are not 8 lines; a Russian "строка" is a line or a row.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ UNIT: Final = (
 
 @lru_cache(maxsize=4096)
 def read_unit(written: str, behind: str = "") -> tuple[tuple[str, Fraction], ...]:
-    """Return the readings of a unit, each a dimension and its size; none where the word is no unit.
+    """Return the readings of a unit, each a dimension and its size; none if the word is not a unit.
 
     Args:
-        written: What stands behind the number (or before it: a currency), with its space or hyphen.
-        behind: The characters behind it.
+        written: The text after the number (or before it: a currency), with its space or hyphen.
+        behind: The characters after it.
     """
     bare = written.strip(" \u00a0\u202f-")
     word = fold(bare).rstrip(".").replace(" ", "").replace("\u00a0", "")
@@ -80,6 +80,6 @@ def read_unit(written: str, behind: str = "") -> tuple[tuple[str, Fraction], ...
 
 
 def amounts(value: str, unit: tuple[tuple[str, Fraction], ...]) -> frozenset[Amount]:
-    """Return what a normal number of a unit may amount to."""
+    """Return the amounts that a normal number of a unit may mean."""
     by = Fraction(value)
     return frozenset((dimension, by * size) for dimension, size in unit)

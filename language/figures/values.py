@@ -53,7 +53,7 @@ _SPANNED: Final = "\ue001"
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What was found, normalised for comparing: folded, numbers with a point and without grouping."""
+    """The values of a text, normalised for comparing: folded, numbers with a point and without grouping."""
 
     figures: tuple[Figure, ...] = ()
     identifiers: frozenset[str] = field(default_factory=frozenset[str])
@@ -62,7 +62,7 @@ class Values:
 
     @property
     def numbers(self) -> frozenset[str]:
-        """Every figure as reasons show it, number words left out: they count things more often than they state them."""
+        """Every figure as reasons show it, without number words: they more often count things than state values."""
         return frozenset(write_figure(figure) for figure in self.figures if figure.kind != "word")
 
     def __bool__(self) -> bool:
@@ -71,12 +71,12 @@ class Values:
 
 
 def values(text: str, *, code: bool = False) -> Values:
-    """Return the values of a claim; list markers, heading marks and citations are none.
+    """Return the values of a claim, without list markers, heading marks and citations.
 
     Args:
         text: Markdown.
-        code: Whether its fenced blocks are quotations: then each word of them is a value, but for comments, strings
-            and what stands in angle brackets for something else.
+        code: Whether its fenced blocks are quotations: then each word in them is a value, except comments, strings and
+            placeholders in angle brackets.
     """
     # Without a fence both read the same: one of the two is enough, and remembered once.
     return _with_code(text) if code and ("```" in text or "~~~" in text) else _without_code(text)
@@ -133,7 +133,7 @@ def _take_out(pattern: re.Pattern[str], text: str) -> tuple[list[str], str]:
 
 @lru_cache(maxsize=1024)
 def code_parts(text: str) -> tuple[str, ...]:
-    """Return prose and code in turns, as `split_code`; the same texts are asked of several times in one check."""
+    """Return alternating prose and code, as `split_code`; cached, because a check reads texts several times."""
     return tuple(split_code(text))
 
 

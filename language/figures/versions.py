@@ -1,8 +1,8 @@
-"""Versions of a product: which of those that there are a user names, and which of two is newer.
+"""Versions of a product: which known version a user names, and which of two is newer.
 
-A number alone is no version: "port 8080" and "5 users" name none. One counts after a word for version or a `v` ("in
-version 4.7", "в версии 5", "v5.0"), and one that is written just like a version that there is counts also after a
-name or between words of place ("CBAP 5.0", "from 4.7 to 5.0", "на 4.7").
+A bare number is not a version: "port 8080" and "5 users" name none. A number counts after a word for version or a `v`
+("in version 4.7", "в версии 5", "v5.0"). A number written exactly like a known version also counts after a name or
+between prepositions of place ("CBAP 5.0", "from 4.7 to 5.0", "на 4.7").
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _PARTS = re.compile(r"\d+|[^\W\d_]+")
 
 
 def find_versions(text: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Return the versions that a text names, of those that there are, in the order in which it names them.
+    """Return the known versions that a text names, in its order.
 
     Args:
         text: A user's words.
-        known: The versions that there are, as they were given: `4.7`, `v5.0`, `2024 LTS`.
+        known: The existing versions, as given: `4.7`, `v5.0`, `2024 LTS`.
     """
     there = tuple(sorted(known, key=natural, reverse=True))
     if not there or not any(map(str.isdigit, text)):

@@ -1,1 +1,1 @@
-"""What may not be said: secrets, personal data, foreign links, and how their places are masked."""
+"""Forbidden values: secrets, personal data and foreign links, and the masking of their places."""

@@ -1,8 +1,7 @@
-"""Where the links of a text lead, and which domains it names without one.
+"""The targets of a text's links, and the domains that it names without a link.
 
-What readers' programs follow is wider than what Markdown calls a link, and they differ: browsers mend slashes,
-decode entities and drop line breaks inside an address. So each target is read in every such way, and is ours
-only where all readings are.
+Programs follow more than Markdown calls a link, and they differ: browsers repair slashes, decode entities and drop line
+breaks inside an address. So each target is read in every such way, and is ours only if all readings are.
 """
 
 from __future__ import annotations
@@ -74,10 +73,10 @@ _BLANKS = "".join(map(chr, range(33)))
 
 
 def foreign_links(text: str, allowed_domains: Iterable[str]) -> list[str]:
-    """Return the links of a Markdown text, code left out, whose host is none of the domains nor below one.
+    """Return the links of a Markdown text, outside code, with a host that is not one of the domains or below one.
 
-    Loopback and documentation addresses (RFC 2606, 6761, 5737, 3849) are at home everywhere, and so are relative paths and anchors in
-    the target of a link or in an attribute. A target with any scheme but that of the web is foreign.
+    Loopback and documentation addresses (RFC 2606, 6761, 5737, 3849) are always allowed, and so are relative paths and
+    anchors in a link's target or an attribute. A target with a scheme other than the web's is foreign.
     """
     allowed = tuple(domain.casefold() for domain in allowed_domains)
     addresses, targets = _links(text)
@@ -87,7 +86,7 @@ def foreign_links(text: str, allowed_domains: Iterable[str]) -> list[str]:
 
 
 def has_link(text: str) -> bool:
-    """Whether a Markdown text, code left out, holds an address or the target of a link."""
+    """Whether a Markdown text has an address or a link's target, outside code."""
     return any(_links(text))
 
 
@@ -129,15 +128,15 @@ _OTHER_PATH = re.compile(r"/v\d+(?:(?:alpha|beta)\d+)?|/Contents(?:/.*)?|/\.\w.*
 
 
 def foreign_domains(text: str, allowed_domains: Iterable[str], shown: Iterable[str] = ()) -> list[str]:
-    """Return the domains that stand in the prose of a text without a scheme, and that are not ours.
+    """Return the domains without a scheme in a text's prose that are not ours.
 
-    What is not known to be a domain by its ending is none (`domains.toml`): most words with a dot in them are files,
-    attributes and abbreviations.
+    A word counts as a domain only if its ending is known (`domains.toml`): most words with a dot are files, attributes
+    and abbreviations.
 
     Args:
-        text: In Markdown; code is left out.
+        text: Markdown; code is skipped.
         allowed_domains: As for `foreign_links`.
-        shown: Texts whose domains may be said again: the evidence, the question, the contacts.
+        shown: Texts with domains that may be repeated: the evidence, the question, the contacts.
     """
     found = _domains(text)
     if not found:

@@ -1,4 +1,4 @@
-"""Passwords behind a login, and passwords and tokens behind a name that says what they are, in prose, code and tables."""
+"""Passwords after a login, and passwords and tokens after a name such as "password", in prose, code and tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FIRST = _WORDING.pattern("first")
 
 
 def find_login_pairs(plain: str, low: str) -> Iterator[Span]:
-    """Find passwords without their name: "admin / Qwerty123", "login/password: root/toor1!"."""
+    """Find passwords without a name: "admin / Qwerty123", "login/password: root/toor1!"."""
     for match in (match for parted in _PARTED for match in parted.finditer(plain)):
         place = match.start()
         before = low[max(0, place - 100) : place].rpartition("\n")[2]
@@ -79,7 +79,7 @@ _OTHER_KEY = _WORDING.pattern("other_key")
 
 
 def find_named_values(plain: str, low: str) -> Iterator[Span]:
-    """Find passwords and random values behind a name that says what they are, in code, tables and prose."""
+    """Find passwords and random values after a name that says what they are, in code, tables and prose."""
     if any(hint in low for hint in _PASSWORD_HINTS):
         for match in _each(_PASSWORD, low):
             yield from _password(plain, match)

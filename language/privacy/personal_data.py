@@ -1,7 +1,8 @@
-"""Personal data by its shape: addresses of e-mail, numbers of phones, cards, accounts and documents.
+"""Personal data, found by its format: e-mail addresses, and numbers of phones, cards, accounts and documents.
 
-A number alone says little: a tenth of all ten-digit numbers has the checksum of an INN. So cards, IBAN, Russian accounts,
-and SNILS and SSN written with their dashes count by themselves, all others only behind a word that says what they are.
+A bare number proves little: a tenth of all ten-digit numbers has the checksum of an INN. So cards, IBAN, Russian
+accounts, and SNILS and SSN written with dashes count without context; all others count only after a word that says what
+they are.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ RULES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Contacts:
-    """Addresses and numbers that may be said.
+    """Contact addresses and numbers that answers may say.
 
     Attributes:
         emails: In lower case.
@@ -48,7 +49,7 @@ class Contacts:
         return cls(frozenset(emails), frozenset(phones) - {""})
 
     def lead_to(self, target: str) -> bool:
-        """Tell whether a link's target writes to one of the addresses or calls one of the numbers."""
+        """Whether a link's target is one of the addresses or phone numbers."""
         scheme, _, rest = target.partition(":")
         if scheme.casefold() not in ("mailto", "tel"):
             return False
@@ -57,7 +58,7 @@ class Contacts:
 
 
 def personal_data(text: str, contacts: Contacts | None = None) -> list[Span]:
-    """Return the places of a text, in their order, that hold personal data; contacts that may be said are left out."""
+    """Return the places of personal data in a text, in order, without the permitted contacts."""
     return _anybodys(text) if contacts is None else _not_of(text, contacts)
 
 
@@ -176,7 +177,7 @@ def luhn(digits: str) -> bool:
 
 
 def is_card(digits: str) -> bool:
-    """Whether digits are a number of one of the large card systems: its beginning, its length and Luhn's formula."""
+    """Whether digits are a number of a large card system, by beginning, length and Luhn's formula."""
     begins, size = digits[:4], len(digits)
     known = (
         (digits.startswith("4") and size in (13, 16, 19))
@@ -237,9 +238,9 @@ IBAN_LENGTHS: Final[dict[str, int]] = {
 
 
 def is_iban(number: str) -> bool:
-    """Whether letters and digits are an IBAN: the length is the country's, and the whole is 1 by 97 (ISO 13616).
+    """Whether letters and digits are an IBAN: the length is the country's, and the remainder by 97 is 1 (ISO 13616).
 
-    The first four characters are moved to the end, and each letter is read as a number, A as 10 and Z as 35.
+    For the remainder, the first four characters move to the end, and each letter is a number, A 10 to Z 35.
     """
     if len(number) != IBAN_LENGTHS.get(number[:2]):
         return False
@@ -279,11 +280,12 @@ def _accounts(plain: str, low: str, place: _Place) -> Iterator[Span]:
 
 
 def is_snils(digits: str) -> bool:
-    """Whether eleven digits are a SNILS, the number of an insured person.
+    """Whether eleven digits are a SNILS, a Russian insurance number.
 
-    The rule is that of the Pension Fund of Russia, in its formats of individual accounting («Алгоритм формирования
-    контрольного числа Страхового номера»): the first nine digits, weighted 9 to 1, add up to a sum whose remainder by
-    101 is the last two, 100 being 00. Numbers up to 001-001-998 are older than the rule, and are not taken for one.
+    The rule is from the Pension Fund of Russia's formats of individual accounting («Алгоритм формирования контрольного
+    числа Страхового номера»). The weighted sum of the first nine digits, with weights 9 to 1, has a remainder by 101
+    that equals the last two digits; 100 counts as 00. Numbers up to 001-001-998 are older than the rule and do not
+    count.
     """
     if len(digits) != 11 or int(digits[:9]) <= 1_001_998:
         return False
@@ -309,8 +311,8 @@ _INN_12 = (3, 7, 2, 4, 10, 3, 5, 9, 4, 6, 8)
 def is_inn(digits: str) -> bool:
     """Whether ten digits (of an organisation) or twelve (of a person) are an INN, a Russian taxpayer's number.
 
-    That its last digit, or last two, are check digits says the Federal Tax Service's order of 29 June 2012
-    No. ММВ-7-6/435@; each is the weighted sum of the digits before it, by 11, by 10.
+    The last digit, or the last two, are check digits, by the Federal Tax Service's order of 29 June 2012 No.
+    ММВ-7-6/435@. Each is the weighted sum of the digits before it, modulo 11, then modulo 10.
     """
     if len(digits) == 10:
         return _check_digit(digits, _INN_10) and digits != "0" * 10
@@ -358,10 +360,10 @@ def _policies(plain: str, low: str, place: _Place) -> Iterator[Span]:
 
 
 def is_ssn(digits: str) -> bool:
-    """Whether nine digits may be a Social Security number of the USA: which are never given out says its Administration.
+    """Whether nine digits may be a US Social Security number, by the Administration's rules for unassigned numbers.
 
-    No area is 000, 666 or 900 and above, no group 00, no serial number 0000. Two that were printed in advertisements, and
-    the one that all documentation writes, are nobody's.
+    No area is 000, 666 or 900 and above, no group is 00, and no serial number is 0000. Two numbers printed in
+    advertisements, and the one used in all documentation, belong to nobody.
     """
     area, group, serial = digits[:3], digits[3:5], digits[5:]
     nobodys = digits in ("078051120", "219099999", "123456789")
@@ -398,7 +400,7 @@ _PHONES = (_RUSSIAN, _DOTTED, _INTERNATIONAL, _CITY, _AMERICAN)
 
 
 def phone_digits(number: str) -> str:
-    """Return what two writings of one number have in common: its digits, without the 8 or +7 of Russia."""
+    """Return a phone number's digits without Russia's 8 or +7, for comparing two notations."""
     digits = _digits(number)
     return digits[1:] if len(digits) == 11 and digits[0] in "78" else digits
 

@@ -1,4 +1,4 @@
-"""What the value of a secret looks like, and what only stands for one."""
+"""The form of secret values, and of placeholders for them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ORDINARY = frozenset(_WORDING.words("ordinary"))
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value only stands for one, as documentation writes it."""
+    """Whether a value is a placeholder, as in documentation."""
     return value.lower().strip("\"'`") in _ORDINARY or bool(_PLACEHOLDER.search(value))
 
 
@@ -32,7 +32,7 @@ _SNAKE = re.compile(r"^[a-z]+(?:[_-][a-z]+)*[_-]?\d{0,2}$")
 
 
 def is_password(value: str, least: int) -> bool:
-    """Whether a value behind the name of a password is one: letters with digits or inner signs, no code or placeholder."""
+    """Whether a value after the word "password" is one: letters with digits or inner signs, no code or placeholder."""
     # What ends a sentence is no sign.
     bare = value.strip("!?…*")
     if len(value) < least or not bare or is_placeholder(bare) or _NO_PASSWORD.search(bare):
@@ -47,7 +47,7 @@ def is_password(value: str, least: int) -> bool:
 
 
 def is_no_word(value: str) -> bool:
-    """Whether a password is none of the words that merely stand behind its name, such as "step2"."""
+    """Whether a possible password is not just a word that follows the name, such as "step2"."""
     bare = value.strip("!?…*")
     digits = sum(c.isdigit() for c in bare)
     return len(bare) >= 6 and digits > 0 and (digits > 1 or not bare[-1].isdigit())
@@ -57,7 +57,7 @@ _LEAST_BITS = 3.0
 
 
 def is_random(value: str) -> bool:
-    """Whether nobody would have made a value up: many different characters, letters and digits all through it."""
+    """Whether a value looks random: many different characters, with letters and digits throughout."""
     if len(value) < 12 or not any(c.isdigit() for c in value) or "://" in value or value.startswith(("/", ".", "-")):
         return False
     changes = sum(a.isdigit() != b.isdigit() for a, b in pairwise(value))

@@ -1,9 +1,9 @@
-"""What is shaped like a secret: a key, a token, a password behind its name, an address with a password in it.
+"""Values in the form of a secret: a key, a token, a password after its name, an address with a password in it.
 
-Shapes, not words: "password" and "token" are spoken of in every manual, and placeholders show where a value belongs.
-Keys of services are known by the beginnings that their makers give them (`service_keys.toml`); what has none is a secret
-only behind a name that says so, or as a password behind a login. A text without such a beginning or name is searched for
-literals alone, which takes microseconds.
+Only the form counts, not words: every manual mentions "password" and "token", and placeholders show where a value
+belongs. Service keys are found by their makers' prefixes (`service_keys.toml`). A value without a prefix is a secret
+only after a name that says so, or as a password after a login. A text without such a prefix or name only needs a search
+for literals, which takes microseconds.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RULES: Final = (
 
 @remember_items
 def secrets(text: str) -> list[Span]:
-    """Return the places of a text, in their order, that hold something shaped like a secret."""
+    """Return the places of a text, in order, with a value in the form of a secret."""
     return merge_spans(span for read in readings(text) for span in read.spans(_secrets(read.plain)))
 
 

@@ -1,4 +1,4 @@
-"""The keys that services give out, by their beginnings. The rows are `service_keys.toml`."""
+"""The keys that services issue, by their prefixes. The rows are in `service_keys.toml`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from language.patterns import read_toml
 
 @dataclass(frozen=True, slots=True)
 class ServiceKey:
-    """A form of key.
+    """The format of a service's keys.
 
     Attributes:
-        begins: Plain texts, of which each such key holds one.
-        form: The whole key.
-        random: Whether the form alone is too weak, and the value must look like none that a person made up.
+        begins: Plain texts; each such key contains one.
+        form: The pattern of the whole key.
+        random: Whether the form is too weak, so that the value must also look random.
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""Places in a text that hold what may not be said, and how they are replaced by a name.
+"""Places of forbidden values in a text, and their replacement by a rule's name.
 
-A value is looked for in plain readings of the text: letters and digits of other widths and faces, look-alikes in a word
-of another script, the many dashes and spaces of typesetting are as a keyboard writes them, and invisible characters are
-gone. Where Markdown shows something else than is written (escapes, entities, marks inside a word), what is shown is
-read, too. A place always is one of the text itself.
+A value is searched in plain readings of the text. Letters and digits of other widths and faces, look-alikes in a word
+of another script, and the dashes and spaces of typesetting become keyboard characters; invisible characters are
+removed. If Markdown shows something else than is written (escapes, entities, marks inside a word), the shown text is
+searched, too. A place always refers to the original text.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _ROUNDS: Final = 8
 
 
 class Span(NamedTuple):
-    """One value: the rule that found it, and its place, `end` exclusive."""
+    """One forbidden value: the rule that found it, and its place, `end` exclusive."""
 
     rule: str
     start: int
@@ -73,11 +73,11 @@ class Span(NamedTuple):
 
 
 class SearchedText(NamedTuple):
-    """A text as it is searched.
+    """A plain reading of a text, for searching.
 
     Attributes:
-        plain: The text to search; a mark of an earlier replacement is a run of NUL in it.
-        starts, ends: Of each of its characters, the place in the text, `end` exclusive; `None` where both agree.
+        plain: The text to search; the mark of an earlier replacement is a run of NUL.
+        starts, ends: The place in the text of each character, `end` exclusive; `None` if the places are the same.
     """
 
     plain: str
@@ -85,13 +85,13 @@ class SearchedText(NamedTuple):
     ends: array[int] | None = None
 
     def spans(self, found: Iterable[Span]) -> list[Span]:
-        """Return places of the plain reading as places of the text."""
+        """Convert places of the plain reading to places of the text."""
         if self.starts is None or self.ends is None:
             return list(found)
         return [Span(rule, self.starts[start], self.ends[end - 1]) for rule, start, end in found]
 
     def without(self, gone: re.Pattern[str]) -> SearchedText:
-        """Return the reading without what a pattern matches."""
+        """Return the reading without the matches of a pattern."""
         matches = list(gone.finditer(self.plain))
         if not matches:
             return self
@@ -110,7 +110,7 @@ class SearchedText(NamedTuple):
 
 @lru_cache(maxsize=4)
 def readings(text: str) -> tuple[SearchedText, ...]:
-    """Return the plain readings of a text, the one as it is written first; all but that are wanted by few texts."""
+    """Return the plain readings of a text, the one as written first; few texts need more."""
     written = _read_as_typed(SearchedText(text))
     found = {written.plain: written}
     if not text.isascii() and INVISIBLE.search(text) and _GLUED.search(text):
@@ -215,12 +215,12 @@ def _undone(match: re.Match[str]) -> str:
 
 
 def lower_in_place(plain: str) -> str:
-    """Return a text in lower case in which every character stands where it stood."""
+    """Return a text in lower case with every character at the same place."""
     return plain.replace("\u0130", "i").lower()
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
-    """Return spans in order of place, of which no two overlap; of two that did, the first one's rule stays."""
+    """Return spans in order, without overlaps; of two that overlapped, the first one's rule stays."""
     kept: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end)):
         if kept and span.start < kept[-1].end:
@@ -231,10 +231,10 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
 
 
 def replace_spans(text: str, find: Callable[[str], Iterable[Span]]) -> tuple[str, tuple[str, ...]]:
-    """Return a text without the values that are found in it, and the rules that found them, each once.
+    """Return a text without the values found in it, and the rules that found them, each once.
 
-    What is left is looked through again, until nothing is found: a value may begin where another one ended. Where that
-    does not come to an end soon, the rest of their lines goes, too: a text of nothing but such values is no sentence.
+    The rest is searched again until nothing is found, because a value may begin where another one ended. If that does
+    not end soon, the rest of their lines is removed, too: a text of only such values is not a sentence.
     """
     rules: dict[str, None] = {}
     rounds = 0
