@@ -1,1 +1,1 @@
-"""Where passages are kept and searched: in this process (`embedded`), on a server (`remote`), by words and by meaning."""
+"""Storage and search of passages, by words and by meaning: in this process (`embedded`) or on a server (`remote`)."""

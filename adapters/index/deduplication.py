@@ -1,8 +1,8 @@
-"""Folding: what is found twice is one result.
+"""Folding of duplicate results into one.
 
-The same words may stand in several documents: a page that lies in several folders under other numbers, a part that many
-pages include, a manual that was once indexed without its version. Files of the same bytes are one document already when
-they are read in; this is for what only a search sees.
+Several documents may have the same words: a page in several folders under other numbers, a part that many pages
+include, or a manual that was once indexed without its version. Files with the same bytes become one document at
+indexing; this module handles the duplicates that only a search sees.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ class Face:
 
 @dataclass(frozen=True, slots=True)
 class Different(Generic[Found]):
-    """What is left of a ranking, in its order, and the copies, each with the one that stands for it."""
+    """The distinct passages of a ranking, in its order, and the copies, each with the passage that replaces it."""
 
     kept: list[Found]
     copies: list[tuple[Found, Found]]
 
 
 def fold_duplicates(found: Sequence[Found], face: Callable[[Found], Face]) -> Different[Found]:
-    """Return passages without those that another one stands for.
+    """Return passages without copies.
 
-    Of passages with the same text one is kept, at the best place of them: that for a version before that for any, then
-    the best. An article that is there for a version and for any is kept for the version only.
+    Of passages with the same text one is kept, at the best of their ranks: one for a version if there is one, else the
+    best. An article that exists both for a version and for any version is kept only for the version.
     """
     faces = [face(one) for one in found]
     texts = _told_apart([its.text for its in faces])
@@ -85,11 +85,11 @@ def _told_apart(texts: Sequence[str]) -> list[str]:
 
 
 def enough(search: Callable[[int], Sequence[Found]], face: Callable[[Found], Face], count: int) -> Different[Found]:
-    """Return as many different passages as wanted, where there are so many, and the copies of these.
+    """Return up to the wanted number of distinct passages, and their copies.
 
     Args:
-        search: Returns the best passages, as many as it is asked for where there are so many.
-        face: What tells two of them apart.
+        search: Returns the best passages, up to the number it is asked for.
+        face: Returns what distinguishes two passages.
         count: How many are wanted, at least 1.
     """
     asked = count

@@ -1,9 +1,9 @@
-"""Ranking by meaning beside the ranking by words: the same rules for every place where passages are kept.
+"""Ranking by meaning in addition to words, with the same rules for every kind of index.
 
-A query is given to the embedding model only where it is in the model's languages, and so are the documents that are
-wanted. The best of both rankings are put in one order by what both say of each (`adapters.index.ranking.fusion`), and where
-both have spoken, so is the confidence (`Calibration.together`): a passage that the words miss may be sure, and one that
-shares nothing but words with the query is less so.
+A query is given to the embedding model only if the query and the requested documents are in the model's languages. The
+best of both rankings are fused into one order (`adapters.index.ranking.fusion`). If a passage has both scores, both
+give its confidence (`Calibration.together`). So a passage that the words miss can be sure, and a passage that shares
+only words with the query is less sure.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class QueryMeaning:
-    """What a query is searched with beside its words.
+    """The side of a query that is searched by meaning.
 
     Attributes:
         vector: Of the query.
-        compared: To those of the passages, where they are at hand.
-        degraded: Why it is not searched by meaning, or not wholly, where it should be.
-        calls: What was asked of the embedding server for it.
-        spread: Standard deviation of the similarities over all passages; `None` where it is not known.
+        compared: Its comparison with the passages' vectors, if these are in this process.
+        degraded: Why meaning is left out, fully or in part, although it should be used.
+        calls: The requests to the embedding server for it.
+        spread: Standard deviation of the similarities over all passages; `None` if it is not known.
     """
 
     vector: Embedding | None = None
@@ -75,12 +75,12 @@ async def meaning_of(embedder: Embedder | None, request: SearchRequest) -> Query
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """How what words and meaning say of one query is put together.
+    """The rule that fuses the scores by words and by meaning for one query.
 
     Attributes:
-        share: What the words weigh, 0 to 1.
-        floor: The similarity that is worth nothing.
-        calibration: What a similarity is worth; `None` where it was not measured.
+        share: The weight of the words, 0 to 1.
+        floor: The similarity that counts as nothing.
+        calibration: What a similarity is worth; `None` if it was not measured.
     """
 
     share: float
@@ -101,19 +101,19 @@ class Fusion:
         """Return the best of two rankings of one query.
 
         Args:
-            hits: By words, then those that are near by meaning alone, with their scores by words; best first in each.
-            similarities: Of all of them that have a vector.
+            hits: Hits by words, then hits only by meaning, with their scores by words; best first in each group.
+            similarities: Of all hits that have a vector.
             count: How many are wanted.
         """
         order = self.ordered({key: hit.score for key, hit in hits.items()}, similarities)
         return [self.weighed(hits[key], similarities.get(key), fused) for key, fused in order[:count]]
 
     def ordered(self, scores: Mapping[_Key, float], similarities: Mapping[_Key, float]) -> list[tuple[_Key, float]]:
-        """Return all that has a score by words or a similarity, best first, with what both say of it (`fuse`)."""
+        """Return everything that has a score by words or a similarity, best first, with the fused score (`fuse`)."""
         return fuse(scores, similarities, self.share, self.floor)
 
     def weighed(self, hit: Hit, similarity: float | None, fused: float) -> Hit:
-        """Return a hit by words with what meaning says of it."""
+        """Return a hit by words with its similarity added."""
         sure = self.confidence(hit.confidence, similarity)
         return replace(hit, confidence=sure, similarity=similarity, fused=fused)
 

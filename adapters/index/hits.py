@@ -1,4 +1,4 @@
-"""A passage that a search found, with what words and meaning say of it."""
+"""A passage that a search found, with its scores by words and by meaning."""
 
 from __future__ import annotations
 

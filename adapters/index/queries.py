@@ -33,7 +33,7 @@ class Lexicon(Protocol):
     """What is known of the words of all passages."""
 
     def frequency(self, word: str, /) -> int:
-        """Return how many passages have a word in the field where it is most frequent."""
+        """Return how many passages have a word in the field in which it is most frequent."""
         ...
 
     def idf(self, frequency: int, /) -> float:
@@ -46,10 +46,10 @@ class Lexicon(Protocol):
 
 
 class Knowledge(Protocol):
-    """Documents that can be searched, wherever they are kept.
+    """The port for searchable documents, in this process or on a server.
 
     Raises:
-        SourceUnavailable: From every method but `close`, where they cannot be read.
+        SourceUnavailable: From every method but `close`, if the documents cannot be read.
     """
 
     async def search(self, request: SearchRequest, kind: Source, /) -> SearchReply:
@@ -91,12 +91,12 @@ class Knowledge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A text as the index is asked for it.
+    """A text as a query to the index.
 
     Attributes:
-        words: Each word with what may stand for it: itself, or known words that it misspells.
-        idf_sum: What the words are worth together.
-        weights_of: What each is worth, by what stands for it first.
+        words: Each word's alternatives: the word itself, or known words that it misspells.
+        idf_sum: The sum of the words' weights.
+        weights_of: The weight of each word, by its first alternative.
     """
 
     words: tuple[tuple[str, ...], ...]
@@ -108,12 +108,12 @@ class Query:
 
 
 def parse_query(known: Lexicon, text: str, versions: Sequence[str]) -> Query:
-    """Return a text as the index is asked for it; no text has operators.
+    """Return a text as a query to the index; a query has no operators.
 
     Args:
         known: The words of all passages.
         text: What is asked.
-        versions: Those that there are, as they were given.
+        versions: The indexed versions, as they were given.
     """
     words = list(dict.fromkeys(stems(text)))
     # A version that is named chooses the documents; that their own texts do not name it says nothing against them.
@@ -139,17 +139,17 @@ _MENDED: Final = re.compile(r"(?<![^\W_])[^\W\d_]{5,30}(?![^\W_])")
 
 
 def mend(known: Lexicon, text: str, said_so: Callable[[str], bool]) -> str:
-    """Return a text in which words that no passage has are put right, where one slip of the hand explains them.
+    """Return a text with unknown words corrected if one slip of the hand explains them.
 
-    Slips are two neighbours that changed places, and a letter that was doubled. Other letters are not exchanged, put in
-    or taken out: of "expert" that made "export", of "phase" "phrase". Words with capitals inside or in front may be
-    names, and stay, but for the first of the text. So does a word that would become what no passage says: "entire" has
-    the stem of "entry" with two letters changed about, and is no slip of it.
+    A word is unknown if no passage has it. Slips are two swapped neighbours and a doubled letter. Letters are not
+    substituted, inserted or deleted: that turned "expert" into "export" and "phase" into "phrase". Words with a
+    capital inside or in front may be names and stay, except the first word of the text. A word also stays if no passage
+    has the corrected form: "entire" has the stem of "entry" with two letters swapped, and is not a slip of it.
 
     Args:
         known: The words of all passages, by their stems.
         text: A message.
-        said_so: Whether some passage has a word in that very form; asked only of what a slip may explain.
+        said_so: Whether some passage has a word in exactly this form; called only for candidates of a correction.
     """
     said = text.lstrip()
 
@@ -219,7 +219,7 @@ def unknown_words(known: Lexicon, text: str, has: Callable[[str], bool]) -> tupl
 
 
 def widen(query: Query, weighted: list[tuple[str, float]]) -> list[tuple[Sequence[str], float]]:
-    """Return weighted words, each with what may stand for it in the query."""
+    """Return weighted words, each with its alternatives in the query."""
     stand_ins = {words[0]: words for words in query.words}
     return [(stand_ins.get(word, (word,)), weight) for word, weight in weighted]
 
@@ -227,11 +227,11 @@ def widen(query: Query, weighted: list[tuple[str, float]]) -> list[tuple[Sequenc
 def searched_versions(
     request: SearchRequest, there: Sequence[str], default: str | None, newest: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return which versions are searched: that of the run, else those that are named, else the default.
+    """Return which versions are searched: the run's version, else the versions named, else the default.
 
     Args:
         request: What is asked.
-        there: The versions that there are, as they were given.
+        there: The indexed versions, as they were given.
         default: The deployment's default; without one, `newest` is.
         newest: The newest version and that of documents without one, as terms.
     """
@@ -278,14 +278,14 @@ def all_of(passages: Iterable[StoredPassage]) -> list[EvidenceItem]:
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """What a search came to.
+    """The outcome of a search.
 
     Attributes:
         hits: What was found.
         versions: Which versions were searched, as terms.
-        degraded: Why it was not searched by meaning where it should have been.
-        words: What each word of the query is worth.
-        spread: Standard deviation of the query's similarities over all passages; `None` where it is not known.
+        degraded: Why the search left out meaning, although it should have used it.
+        words: The weight of each word of the query.
+        spread: Standard deviation of the query's similarities over all passages; `None` if it is not known.
     """
 
     hits: Different[Hit]
@@ -296,13 +296,13 @@ class SearchOutcome:
 
 
 def reply(request: SearchRequest, kind: Source, searched: SearchOutcome, meaning: QueryMeaning) -> SearchReply:
-    """Return what one query brought: the hits as evidence, best first, and in the trace the copies of them, too.
+    """Return the result of one query: the hits as evidence, best first; the trace also lists their copies.
 
     Args:
         request: What was asked.
-        kind: Of which kind of source.
+        kind: The kind of source.
         searched: What was found.
-        meaning: What was searched for by meaning, with the requests for that.
+        meaning: The query's side by meaning, with the requests made for it.
     """
     hits = searched.hits
     items = tuple(item(hit) for hit in hits.kept)
@@ -326,10 +326,10 @@ def reply(request: SearchRequest, kind: Source, searched: SearchOutcome, meaning
 
 
 def version_term(version: str | None) -> str:
-    """Return the word that stands for a version, or for having none."""
+    """Return the index term for a version, or for no version."""
     return UNVERSIONED if version is None else f"={version}"
 
 
 def version_of(term: str) -> str | None:
-    """Return the version that a word of `version_term` stands for."""
+    """Return the version of a term that `version_term` made."""
     return None if term == UNVERSIONED else term.removeprefix("=")

@@ -25,11 +25,11 @@ class FolderRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """What is known of a file, so that it need not be read again.
+    """The record of a file, so that an unchanged file is not read again.
 
     Attributes:
-        sha256: Of its content; `None` where the content is unfit.
-        unfit, warning: Why it is not indexed, or not as it should be; empty where it is.
+        sha256: Of its content; `None` if the content is unfit.
+        unfit, warning: Why it is not indexed, or not indexed as it should be; empty if all is well.
         left_out: Whether its number is below the deployment's `kb_ids_from`.
     """
 

@@ -1,4 +1,4 @@
-"""Which known words a misspelt one may stand for."""
+"""Known words that a misspelt word may mean."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Vocabulary:
                     self._by_end.setdefault((end, word[end], len(word)), []).append(entry)
 
     def nearest(self, word: str) -> list[str]:
-        """Return the words that are the fewest slips away, three at most, the most frequent first.
+        """Return the words that are the fewest slips away, at most three, the most frequent first.
 
-        Slips are insertions, deletions, substitutions and swaps of neighbours: one in a word of four letters or more,
-        two from eight letters, none where there are digits. Of two slips, one leaves the first or the last letter
-        right.
+        Slips are insertions, deletions, substitutions and swaps of neighbours. A word of four letters or more may
+        have one, from eight letters two, and a word with digits none. Of two slips, one leaves the first or the last
+        letter right.
         """
         if word not in self._remembered:
             if len(self._remembered) >= _REMEMBERED:
@@ -69,7 +69,7 @@ def _letters(word: str) -> int:
 
 
 def allowed_edits(word: str) -> int:
-    """Return how many slips a word may hold: none where it is short or has digits, 2 from eight letters."""
+    """Return how many slips a word may hold: none if it is short or has digits, two from eight letters."""
     if len(word) < 4 or not word.isalpha():
         return 0
     return 1 if len(word) < 8 else 2

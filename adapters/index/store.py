@@ -1,9 +1,9 @@
-"""The system of record: which files there are, the documents they make, and their chunks, in one SQLite database.
+"""The system of record: the files, their documents and the documents' chunks, in one SQLite database.
 
 A document is one content under one kind of source and one version, however many files hold it. Its rows never
-change: a changed file makes a new document beside the old one, and `state` says which of the two is coming and which
-is going until the index has followed. So a reader finds the rows of the old index and of the new one at any moment,
-and a killed run is finished by the next.
+change: a changed file makes a new document next to the old one. Until the index has followed, `state` says which of
+the two is coming and which is going. So a reader finds the rows of the old index and of the new one at any moment,
+and the next run finishes a killed one.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ _OLDER = "DROP TABLE IF EXISTS vectors"
 
 
 class Store:
-    """The writing side; one at a time, which the caller's lock sees to.
+    """The writer of the system of record; the caller's lock allows only one at a time.
 
     Raises:
-        KnowledgeError: From every method, where the database cannot be read or written.
+        KnowledgeError: From every method, if the database cannot be read or written.
     """
 
     def __init__(self, directory: Path) -> None:

@@ -71,7 +71,7 @@ class IndexReader:
         return {row.id: row for row in rows}
 
     def places(self, ids: Collection[int]) -> dict[int, tuple[str, int]]:
-        """Return of passages the keys of their documents and where they stand there."""
+        """Return the document keys of passages, with each passage's position in its document."""
         sql = f"{_PLACES} ({','.join('?' * len(ids))})"
         return {number: (key, ordinal) for number, key, ordinal in self._db.execute(sql, tuple(ids))}
 

@@ -41,13 +41,13 @@ Writing = Callable[[], AbstractContextManager[object]]
 
 @dataclass(frozen=True, slots=True)
 class VectorReport:
-    """What a run did.
+    """The report of a run.
 
     Attributes:
         asked: Texts that got a vector in this run.
-        kept: Texts that have one now.
-        missing: Texts that still have none.
-        fault: Why; empty where nothing went wrong.
+        kept: Texts that have a vector now.
+        missing: Texts that still have no vector.
+        fault: Why; empty if nothing went wrong.
     """
 
     asked: int
@@ -59,21 +59,21 @@ class VectorReport:
 async def fill(
     directory: Path, embedder: Embedder, on_progress: Progress | None = None, writing: Writing = nullcontext
 ) -> VectorReport:
-    """Make the vectors of all passages in the model's languages that have none; nothing else is asked of the model.
+    """Make the missing vectors of all passages in the model's languages; the model is asked for nothing else.
 
-    Batches are written as they come, so that the next run goes on where a killed one stopped. At the end all are
-    published in one file, and what is no longer needed, of other models too, goes. To be called in a loop of its own: the
-    database is used in this thread.
+    Batches are written as they arrive, so the next run continues after a killed one. At the end all vectors are
+    published in one file, and vectors that are no longer needed are deleted, of other models too. Call it in an event
+    loop of its own: it uses the database in this thread.
 
     Args:
-        directory: Of the knowledge base.
+        directory: The folder of the knowledge base.
         embedder: The model.
         on_progress: Called after each batch.
-        writing: The lock of reading in, entered for each write; where it is left out, whoever calls holds it throughout.
+        writing: The lock of indexing, entered for each write; without it, the caller holds the lock throughout.
 
     Raises:
         KnowledgeError: The knowledge base cannot be read or written.
-        IndexBusy: From `writing`; what was written before is kept.
+        IndexBusy: From `writing`; earlier batches are kept.
     """
     with writing():
         store = Store(directory)

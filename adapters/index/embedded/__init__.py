@@ -1,11 +1,11 @@
-"""Evidence from folders of Markdown files: reading them in, and searching them.
+"""Evidence from folders of Markdown files: indexing and searching them.
 
     ingest(folders, directory=...)      files -> SQLite, the system of record -> tantivy, the index
-    renew(directory)                    the index again, where an earlier version made it
-    KnowledgeBase(directory)            searches what was read in; never writes
-    DocumentSource(kb, Source.DOC)      one kind of it, as the graph's port
+    renew(directory)                    rebuilds the index if an earlier version made it
+    KnowledgeBase(directory)            searches the indexed documents; never writes
+    DocumentSource(kb, Source.DOC)      one kind of source in it, as the graph's port
 
-Names are imported when they are first used: tantivy, the Markdown parser and YAML cost a `--help` nothing.
+Names are imported on first use: a `--help` does not pay for tantivy, the Markdown parser and YAML.
 """
 
 from __future__ import annotations

@@ -94,11 +94,11 @@ def _schema() -> Schema:
 
 
 class PassageWriter:
-    """The writing side. Nothing is seen by readers, nor kept, before `commit`.
+    """The writer of the index. Readers see nothing, and nothing is kept, before `commit`.
 
     Raises:
         IndexBusy: Another process is writing.
-        KnowledgeError: From every method, where the index cannot be written.
+        KnowledgeError: From every method, if the index cannot be written.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -183,7 +183,7 @@ class PassageWriter:
 
 @contextmanager
 def open_writer(directory: Path) -> Generator[PassageWriter]:
-    """Open the index for writing, and let go of it however that ends."""
+    """Open the index for writing, and release it in any case."""
     writer = PassageWriter(directory)
     try:
         yield writer
@@ -226,7 +226,7 @@ def _list_watched_files(directory: Path) -> tuple[Path, Path]:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a search may return; `None` stands for no limit, `excluded` holds ids of documents."""
+    """The limits of a search; `None` means no limit, `excluded` holds ids of documents."""
 
     source: str | None = None
     versions: tuple[str, ...] | None = None
@@ -258,7 +258,7 @@ class Snapshot:
         self._admitted: dict[Filter, NDArray[np.int64]] = {}
 
     def frequency(self, term: str) -> int:
-        """Return how many chunks have a term in the field where it is most frequent."""
+        """Return how many chunks have a term in the field in which it is most frequent."""
         return max(self._searcher.doc_freq(name, term) for name in WEIGHTS)
 
     def idf(self, frequency: int) -> float:
@@ -275,12 +275,12 @@ class Snapshot:
 
     @cached_property
     def versions(self) -> tuple[str, ...]:
-        """The versions that there are, as they were given."""
+        """The indexed versions, as they were given."""
         return tuple(filter(None, map(version_of, self.values("version"))))
 
     @cached_property
     def default_versions(self) -> tuple[str, ...]:
-        """The newest version that there is, and what has none: mixing versions costs almost half the quality."""
+        """The newest version, and documents without one: mixing versions costs almost half the quality."""
         return (UNVERSIONED, *map(version_term, sorted(self.versions, key=natural)[-1:]))
 
     @cached_property
@@ -305,8 +305,8 @@ class Snapshot:
         """Return chunk ids and scores, best first.
 
         Args:
-            weights: Alternatives that stand for one word of the query (the best one counts), and its weight.
-            where: What may be returned.
+            weights: The alternatives for one word of the query (the best one counts), and its weight.
+            where: The limits of the search.
             limit: How many at most.
         """
         return self._rank(self._terms(weights), where, limit)

@@ -35,10 +35,11 @@ class IndexMoved(Exception):
 def best_by_words(
     snapshot: Snapshot, reader: IndexReader, weights: Sequence[tuple[Sequence[str], float]], where: Filter, limit: int
 ) -> list[tuple[int, float]]:
-    """Return numbers and scores of the best passages that may be returned.
+    """Return numbers and scores of the best passages within the limits.
 
-    Tantivy skips what cannot win only where nothing limits a search. So a large index is asked for more than is wanted
-    and without limits, and what may not be returned is left out: that is the same, in a third of the time.
+    Tantivy skips documents that cannot win only if a search has no limits. So a large index is asked for more than
+    needed and without limits, and passages outside the limits are left out. The result is the same, in a third of the
+    time.
     """
     share = snapshot.share(where)
     if snapshot.size >= LARGE and not where.excluded and _WORTH <= share < 1:
@@ -52,7 +53,7 @@ def best_by_words(
 
 
 def order_numbers(reader: IndexReader, scores: Mapping[int, float]) -> list[int]:
-    """Return passages by their scores, best first; of equal ones the order of documents and in them, read for these alone."""
+    """Return passages by score, best first; equal ones in the order of documents and positions, read only for them."""
     times = Counter(scores.values())
     tied = [number for number, score in scores.items() if times[score] > 1]
     places = all_rows(reader.places(tied), len(tied)) if tied else {}
@@ -80,7 +81,7 @@ def says_word(snapshot: Snapshot, reader: IndexReader, word: str) -> bool:
 
 
 def keep_undominated(found: Iterable[tuple[float, float | None]]) -> Iterator[tuple[float, float | None]]:
-    """Yield the pairs of score and similarity of which no other one has both as high: the surest is one of them."""
+    """Yield the Pareto-optimal pairs of score and similarity; the surest passage is one of them."""
     nearest: float | None = None
     alone = False
     for score, near in sorted(found, key=lambda pair: -pair[0]):

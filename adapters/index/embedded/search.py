@@ -1,11 +1,13 @@
-"""Searching what was read in: BM25 over three fields, with a confidence that says how far a passage is on topic.
+"""Search of the indexed documents: BM25 over three fields, with a confidence that says how far a passage is on topic.
 
-`confidence = 1 / (1 + (midpoint / norm)^2)` with `norm = score / (sum of idf of the query's words * (k1 + 1) * sum of
-field weights)`: comparable between queries, which the score is not. It says "on topic", not "correct".
+    confidence = 1 / (1 + (midpoint / norm)^2)
+    norm       = score / (sum of idf of the query's words * (k1 + 1) * sum of field weights)
 
-Where an embedding model is given, its vectors rank beside the words, for queries in its languages, and both together say
-how sure a passage is (`adapters.index.dense`). Where the model cannot be asked, or a passage has no vector yet, the
-words speak alone, and the trace says so.
+Confidence is comparable between queries; the score is not. It means "on topic", not "correct".
+
+If an embedding model is given, queries in its languages are also ranked by its vectors, and both rankings give the
+confidence (`adapters.index.dense`). If the model cannot be asked, or a passage has no vector yet, only the words count,
+and the trace says so.
 """
 
 from __future__ import annotations
@@ -94,17 +96,17 @@ class _RankedPassages(NamedTuple):
 
 
 class KnowledgeBase:
-    """What was read in, for searching; safe to use from several threads, and never in the way of a writer.
+    """The searchable knowledge base; safe to use from several threads, and never in the way of a writer.
 
     Args:
-        directory: Where `ingest` put it.
+        directory: The folder that `ingest` wrote.
         norm_midpoint: The normalised score at which confidence is one half, above 0 and below 1.
-        default_version: The version that is searched where a request names none; without one, the newest there is.
-        embedder: Ranks by meaning beside the words, for queries in its languages.
+        default_version: The version that is searched if a request names none; without it, the newest version.
+        embedder: Also ranks by meaning, for queries in its languages.
 
     Raises:
-        NoIndex: Nothing was read in yet.
-        KnowledgeError: It cannot be opened.
+        NoIndex: Nothing has been indexed yet.
+        KnowledgeError: The knowledge base cannot be opened.
     """
 
     def __init__(
@@ -161,9 +163,9 @@ class KnowledgeBase:
     async def search(self, request: SearchRequest, kind: Source) -> SearchReply:
         """Return the passages of one kind that answer a query best.
 
-        Documents of another version than the one asked for, named in the query or the question, or the default, are
-        left out, those without a version never. Of the same passage in several documents one is returned. Where no
-        passage in the language asked for reaches the threshold, all languages are searched.
+        The version is the one asked for, else the one named in the query or the question, else the default. Documents
+        of other versions are left out; documents without a version never are. A passage that several documents have
+        is returned once. If no passage in the requested language reaches the threshold, all languages are searched.
 
         Raises:
             SourceUnavailable: The knowledge base cannot be read.
@@ -239,7 +241,7 @@ class KnowledgeBase:
                 return all_of(reader.article_passages(key, kb_id))
 
     def search_now(self, request: SearchRequest, kind: Source) -> SearchReply:
-        """Like `search`, in this thread, and by words alone."""
+        """Search like `search`, but in this thread and only by words."""
         return self._reply(request, kind, NO_MEANING)
 
     def _reply(self, request: SearchRequest, kind: Source, meaning: QueryMeaning) -> SearchReply:
@@ -250,7 +252,7 @@ class KnowledgeBase:
         return reply(request, kind, searched, meaning)
 
     def on_topic_now(self, text: str, meaning: QueryMeaning = NO_MEANING) -> float:
-        """Like `on_topic`, in this thread, and by words alone unless the meaning is given."""
+        """Answer like `on_topic`, but in this thread, and only by words unless the meaning is given."""
         with _unavailable(Source.DOC):
             return self._ask_settled(lambda snapshot, reader: self._on_topic(snapshot, reader, text, meaning))
 

@@ -28,7 +28,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """What vectors of passages are kept under: they are made anew where it changes."""
+        """The key that passage vectors are stored under; if it changes, all vectors are recomputed."""
         ...
 
     @property
@@ -43,7 +43,7 @@ class Embedder(Protocol):
 
     @property
     def words_share(self) -> float:
-        """What the words weigh beside it where both rank, 0 to 1 (`adapters.index.ranking.fusion`)."""
+        """The weight of the words if both rank, 0 to 1 (`adapters.index.ranking.fusion`)."""
         ...
 
     def speaks(self, query: str, language: Language | None) -> bool:
@@ -67,13 +67,13 @@ class Embedder(Protocol):
         ...
 
     async def embed_query(self, text: str, made: list[ModelCall] | None = None) -> Embedding:
-        """Return the vector of a query, remembered for the next that asks for it.
+        """Return the vector of a query, and cache it.
 
         Args:
             text: The query.
-            made: Requests to a server are put on record there.
+            made: Receives a record of every request to a server.
 
         Raises:
-            ServerFault: There is none.
+            ServerFault: The vector could not be had.
         """
         ...

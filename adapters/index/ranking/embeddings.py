@@ -56,7 +56,7 @@ class HttpEmbedder:
 
     @property
     def name(self) -> str:
-        """What vectors of passages are kept under: they are made anew where it changes."""
+        """The key that passage vectors are stored under; if it changes, all vectors are recomputed."""
         prefix = self._prefixes[1]
         return f"{self._access.model} after {prefix!r}" if prefix else self._access.model
 

@@ -15,16 +15,16 @@ T = TypeVar("T", bound=Hashable)
 def fuse(
     scores: Mapping[T, float], similarities: Mapping[T, float], share: float, floor: float
 ) -> list[tuple[T, float]]:
-    """Return all that has a score or a similarity, best first, with what both say of it.
+    """Return everything that has a score or a similarity, best first, with the fused score.
 
     Args:
         scores: By words, 0 or above.
-        similarities: By meaning, -1 to 1; what has none is of no known meaning.
-        share: What the words weigh, 0 to 1; the meaning weighs the rest.
-        floor: The similarity that is worth nothing: what the query has with passages on the whole.
+        similarities: By meaning, -1 to 1; an item without one has no known meaning.
+        share: The weight of the words, 0 to 1; the meaning has the rest.
+        floor: The similarity that counts as nothing: the query's usual similarity to passages.
 
     Returns:
-        0 to 1. Of equal ones the order of the scores stands, then that of the similarities.
+        Fused scores, 0 to 1. Equal ones keep the order of the scores, then the order of the similarities.
     """
     most = max(scores.values(), default=0.0)
     width = max(similarities.values(), default=floor) - floor

@@ -35,17 +35,17 @@ _TOO_LONG: Final = ("context length", "context size", "too long", "too large", "
 
 @dataclass(frozen=True, slots=True)
 class RankingAccess:
-    """One model that ranks, behind one server.
+    """Access to one ranking model on one server.
 
     Attributes:
-        url: Up to the last part of the path, which is added where it is missing.
-        model: Its name there.
-        languages: Those that it was made for; queries in others are not sent to it.
-        api_key: `None` where the server asks for none.
+        url: Up to the last part of the path, which is added if it is missing.
+        model: Its name on the server.
+        languages: The model's languages; queries in other languages are not sent to it.
+        api_key: `None` if the server needs none.
         timeout_s: Seconds for all tries of one query together.
         max_retries: How often a request that failed for a passing reason is sent again.
         proxy: Address of a proxy.
-        settings: The beginning of the names of its settings, for people.
+        settings: The prefix of its settings' names, for messages.
     """
 
     url: str
@@ -91,16 +91,16 @@ class RankingServer:
         timeout_s: float | None = None,
         made: list[ModelCall] | None = None,
     ) -> T:
-        """Send a request, again where its fault may pass, and return what `read` makes of the reply.
+        """Send a request, retry it after a passing fault, and return the result of `read`.
 
         Args:
             body: As JSON.
-            read: Raises `ValueError` where the reply is not what was asked for.
-            timeout_s: Of all tries together; without it, the setting.
-            made: Every request is put on record there.
+            read: Parses the reply; raises `ValueError` if the reply is not what was asked for.
+            timeout_s: For all tries together; without it, the setting.
+            made: Receives a record of every request.
 
         Raises:
-            ServerFault: There was no usable reply in time; it names the server, and the way out.
+            ServerFault: There was no usable reply in time; it names the server and how to fix it.
         """
         sent = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         try:
@@ -216,7 +216,7 @@ def number_of(value: object, what: str) -> float:
     """Return a JSON value as a finite number.
 
     Raises:
-        ValueError: It is none; `true` and `"0.5"` are not.
+        ValueError: The value is not a finite number; `true` and `"0.5"` are not.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{what} is not a number")

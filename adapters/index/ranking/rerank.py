@@ -1,7 +1,7 @@
-"""A model that reads query and passage together, over HTTP, and an evidence source whose best items it puts in order.
+"""A reranker over HTTP, and an evidence source that uses it to order its best items.
 
-Two wire shapes: Cohere's and Jina's (`query`, `documents`, `top_n` -> `results` with `index` and `relevance_score`;
-vLLM, llama.cpp and Infinity speak it too) and TEI's (`query`, `texts` -> a list with `index` and `score`).
+There are two wire formats. Cohere, Jina, vLLM, llama.cpp and Infinity use `query`, `documents`, `top_n` -> `results`
+with `index` and `relevance_score`. TEI uses `query`, `texts` -> a list with `index` and `score`.
 """
 
 from __future__ import annotations
@@ -87,15 +87,15 @@ class Reranker:
 
 
 class RerankedSource:
-    """An evidence source whose best items a reranker puts in order.
+    """An evidence source with its best items ordered by a reranker.
 
-    Confidence stays the source's own: a reranker's scores are of another size with each model. Where the reranker
-    cannot be asked, the source's order stands, and the trace says so.
+    Confidence stays the source's own, because the scale of a reranker's scores differs with each model. If the
+    reranker cannot be asked, the source's order is kept, and the trace says so.
 
     Args:
         source: What is searched.
-        reranker: For queries in its languages; others are the source's own.
-        top: How many of the source's best items are read by the model.
+        reranker: Used for queries in its languages; for other queries the source's order is kept.
+        top: How many of the source's best items the model reads.
     """
 
     def __init__(self, source: EvidenceSource, reranker: Reranker, top: int = TOP) -> None:

@@ -83,7 +83,7 @@ class Calibration:
 
     @classmethod
     def of(cls, best: Sequence[float], mean: Sequence[float] = ()) -> Calibration | None:
-        """Return the calibration by what foreign questions reach; `None` where there are fewer than two of them."""
+        """Return the calibration from the similarities of foreign questions; `None` if there are fewer than two."""
         if len(best) < 2:
             return None
         ordered = sorted(best)
@@ -102,10 +102,10 @@ class Vectors:
     """The vectors of a knowledge base's passages.
 
     Attributes:
-        chunks: The numbers of the passages that have one, ascending.
+        chunks: The numbers of the passages that have a vector, ascending.
         rows: Their vectors in this order, float16 of length 1.
-        missing: Passages in the model's languages that have none yet.
-        calibration: `None` where it was not measured.
+        missing: How many passages in the model's languages have no vector yet.
+        calibration: `None` if it was not measured.
     """
 
     chunks: NDArray[np.int64]
@@ -118,7 +118,7 @@ class Vectors:
 
     @property
     def length(self) -> int:
-        """How many numbers a vector has; 0 where there is none."""
+        """How many numbers a vector has; 0 if there are no vectors."""
         return int(self.rows.shape[1]) if len(self.rows) else 0
 
     def similarities(self, query: Embedding) -> NDArray[np.float32]:
@@ -197,7 +197,7 @@ def similarities_of(rows: NDArray[np.float16], query: Embedding) -> NDArray[np.f
 
 
 def best_of(queries: Sequence[Embedding], rows: NDArray[np.float16]) -> tuple[list[float], list[float]]:
-    """Return what each query reaches with its nearest row, and the mean of all rows; nothing where there is no row."""
+    """Return each query's similarity to its nearest row and to the mean of all rows; empty if there are no rows."""
     import numpy as np
 
     if not len(rows):
@@ -213,16 +213,16 @@ def best_of(queries: Sequence[Embedding], rows: NDArray[np.float16]) -> tuple[li
 
 
 def write_vectors(directory: Path, chunks: Sequence[int], blobs: Iterable[bytes], length: int) -> str:
-    """Write the vectors of a knowledge base into one file, whose name tells its content; return the name.
+    """Write the vectors of a knowledge base into one file named by its content; return the name.
 
     Args:
-        directory: Of the knowledge base.
+        directory: The folder of the knowledge base.
         chunks: Numbers of passages, ascending.
-        blobs: Their vectors in this order, as they are kept; read one after the other.
+        blobs: Their vectors in this order, as they are stored; read one after the other.
         length: How many numbers each has.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     import numpy as np
 
@@ -328,7 +328,7 @@ def file_key(model: str) -> str:
 
 
 def calibration_of(text: str) -> Calibration | None:
-    """Return a calibration as it was kept; `None` where there is none."""
+    """Return a stored calibration; `None` if there is none."""
     figures: list[float] = json.loads(text) if text else []
     return Calibration(figures[0], figures[1], tuple(figures[2:])) if figures else None
 

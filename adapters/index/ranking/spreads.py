@@ -1,7 +1,7 @@
-"""How far the similarities of a query lie apart over all passages, where these are not at hand.
+"""The spread of a query's similarities over all passages, computed without the passages' vectors.
 
-Their variance is that of the passages' vectors in the direction of the query. What is kept is in which directions the
-vectors differ most, and how much they differ in all others on the whole.
+The variance of the similarities is the variance of the vectors in the direction of the query. The module keeps the
+directions in which the vectors differ most, and the overall variance in all other directions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ _MOST_ROWS: Final = 8192
 
 
 def directions_of(rows: NDArray[np.float16]) -> str:
-    """Return how vectors differ, as a text of some 160 characters a number of a vector; empty where there are fewer than two."""
+    """Return how vectors differ, as text; empty if there are fewer than two.
+
+    The text has about 160 characters for each number of a vector.
+    """
     import numpy as np
 
     if len(rows) < 2:
@@ -38,7 +41,7 @@ def directions_of(rows: NDArray[np.float16]) -> str:
 
 
 def spread_of(directions: str, query: Embedding) -> float | None:
-    """Return the standard deviation of a query's similarities; `None` where nothing of its length was kept."""
+    """Return the standard deviation of a query's similarities; `None` if nothing of its length was kept."""
     import numpy as np
 
     found = _read(directions)

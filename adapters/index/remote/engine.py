@@ -1,4 +1,4 @@
-"""What a server that keeps passages is to a search: the port that Qdrant and PostgreSQL implement."""
+"""The port for servers that keep passages; Qdrant and PostgreSQL implement it."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class EngineFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SearchLimits:
-    """What a search may return; `None` stands for no limit. Versions are as in the index (`version_term`).
+    """The limits of a search; `None` means no limit. Versions are as in the index (`version_term`).
 
-    `ids` are those of passages (`Row.id`); only `Engine.nearest` is asked with them, and misses none then.
+    `ids` are ids of passages (`Row.id`); only `Engine.nearest` is called with them, and then it misses none.
     """
 
     source: str | None = None
@@ -55,10 +55,10 @@ class PassageRow(NamedTuple):
     """A passage as a server keeps it.
 
     Attributes:
-        id: Of document and place: the same wherever and whenever it is filled in (a UUID).
-        fingerprint: Differs where anything else here, or its vector, does.
+        id: A UUID of document and position: the same on every server and in every fill.
+        fingerprint: Differs if any other field, or the vector, differs.
         body: Its words, for widening a query.
-        meaning: Its vector by the embedding model, of length 1; `None` where it has none.
+        meaning: Its vector by the embedding model, of length 1; `None` if it has none.
     """
 
     id: str
@@ -90,7 +90,7 @@ class IndexEngine(Protocol):
         ...
 
     def note(self, key: str, seconds: float) -> str | None:
-        """Return a note; `None` where there is none, or nothing at all yet."""
+        """Return a note; `None` if there is none, or if the server is still empty."""
         ...
 
     def search(
@@ -108,12 +108,12 @@ class IndexEngine(Protocol):
         ...
 
     def nearest(self, meaning: Embedding, limits: SearchLimits, count: int, *, seconds: float) -> list[EngineHit]:
-        """Return the passages whose vectors by the embedding model have the highest scalar products, best first.
+        """Return the passages with the highest scalar products of embedding vectors, best first.
 
-        They have their vectors by words with them. An engine may miss some, as its index of neighbours does.
+        Their vectors by words come with them. An engine may miss some, because its index of neighbours is approximate.
 
         Args:
-            meaning: As long as those that it was prepared for.
+            meaning: As long as the vectors that the engine was prepared for.
             limits: What may be returned.
             count: How many at most, from 1.
             seconds: How long it may take.
@@ -141,7 +141,7 @@ class IndexEngine(Protocol):
         ...
 
     def put(self, rows: Sequence[tuple[PassageRow, Vector]]) -> None:
-        """Write passages, over those with the same ids; all of them or none."""
+        """Write all passages or none, and replace those with the same ids."""
         ...
 
     def drop(self, ids: Sequence[str]) -> None:

@@ -21,13 +21,13 @@ _FORMS: Final = "qdrant://host:6333, qdrants://host:6333 or postgresql://user@ho
 
 
 def engine_at(url: str, *, profile: str, key: str = "", lock: Path | None = None) -> IndexEngine:
-    """Return the index at an address; nothing is asked of it yet.
+    """Return the index at an address, without a request to it.
 
     Args:
         url: `qdrant://host:port/collection`, `qdrants://...` for https, or `postgresql://user@host/database`.
-        profile: Names the collection, or the tables, where the address does not.
+        profile: Names the collection, or the tables, if the address does not.
         key: Qdrant's API key, or the database's password.
-        lock: A file that keeps two processes of this machine from filling one index, where the server has no lock.
+        lock: A file that keeps two processes of this machine from filling one index, if the server has no lock.
 
     Raises:
         ConfigError: The address is wrong, or a package is missing.
@@ -54,7 +54,7 @@ def check_address(url: str, what: str = "The address of the index") -> SplitResu
         what: What it is called in messages.
 
     Raises:
-        ConfigError: It is none of an index. The message does not repeat it, for it may hold a password.
+        ConfigError: It is not the address of an index. The message does not repeat it: it may hold a password.
     """
     try:
         parts = urlsplit(url)

@@ -1,12 +1,12 @@
 """Filling a server from the system of record, so that a killed run is finished by the next.
 
-A passage's id is made of its document and its place, and its fingerprint of all that is kept of it: a run compares
-what there is with what there shall be, writes the difference in batches and deletes what is gone. Statistics come
-last, and after them the state that names them; until then searches use those of the fill before.
+A passage's id comes from its document and its position, its fingerprint from everything that is stored of it. A run
+compares the server's passages with the record, writes the difference in batches and deletes what is gone. Statistics
+come last, and after them the state that names them; until then searches use those of the fill before.
 
-Vectors by an embedding model are copied from the record, where `adapters.index.vectors` puts them: whatever happens to
-a fill, no text is sent to the model twice. The state names the model before the first of its vectors is written, and a
-server that has vectors of one model takes none of another.
+Vectors by an embedding model are copied from the record, where `adapters.index.vectors` puts them. So no text is sent
+to the model twice, whatever happens to a fill. The state names the model before the first of its vectors is written. A
+server with vectors of one model accepts none of another.
 """
 
 from __future__ import annotations
@@ -115,18 +115,18 @@ def fill(
     """Bring a server up to date with a knowledge base.
 
     Args:
-        directory: Where `ingest` put the knowledge base, and `adapters.index.vectors.fill` its vectors.
+        directory: The folder with the knowledge base from `ingest` and its vectors from `adapters.index.vectors.fill`.
         engine: The server.
-        embedder: The model whose vectors it is to have, too; nothing is asked of it.
+        embedder: The model of the vectors to copy, if any; it gets no request.
         batch: Passages that are written together.
-        on_counted: Called while words are counted, which comes first, after as many passages as a batch has.
+        on_counted: Called after each batch of passages in the first phase, the counting of words.
         on_progress: Called after each batch.
 
     Raises:
-        NoIndex: Nothing was read in yet.
-        IndexBusy: Somebody else is filling the server.
-        KnowledgeError: The knowledge base cannot be read, or lacks vectors, or the server cannot be written; the next run
-            goes on from there.
+        NoIndex: Nothing has been indexed yet.
+        IndexBusy: Another process is filling the server.
+        KnowledgeError: The knowledge base cannot be read, or lacks vectors, or the server cannot be written; the next
+            run continues from there.
         ConfigError: The server has vectors of another model.
     """
     started = time.perf_counter()

@@ -57,8 +57,8 @@ class QdrantEngine:
 
     Args:
         url: `http://host:port` or `https://host:port`, without a key.
-        collection: Its name there.
-        api_key: Where the server wants one.
+        collection: Its name on the server.
+        api_key: If the server needs one.
         lock: A file that keeps two processes of this machine from filling it at once; Qdrant has no lock.
     """
 
@@ -192,7 +192,7 @@ class QdrantEngine:
             self.drop([_note_id(key) for key in keys])
 
     def settle(self) -> None:
-        """Nothing: Qdrant tidies up by itself."""
+        """Do nothing: Qdrant optimizes its storage without a request."""
 
     def _scroll(self, field: str) -> Iterator[dict[str, Any]]:
         """Yield the points that have a field, with it."""

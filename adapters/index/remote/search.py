@@ -1,13 +1,13 @@
-"""Searching a knowledge base that lives in a server: the ranking, filters and confidence of the embedded index.
+"""Search of a knowledge base on a server, with the ranking, filters and confidence of the embedded index.
 
-    RemoteKnowledge(engine)             searches; stands where `KnowledgeBase` stands
-    Engine                              what a server must be able to do, for both (`engine.py`)
-    fill(directory, engine)             brings it up to date (`filling.py`)
+    RemoteKnowledge(engine)             searches; replaces `KnowledgeBase`
+    Engine                              the port of a server, for searching and filling (`engine.py`)
+    fill(directory, engine)             brings the server up to date (`filling.py`)
 
-A server keeps passages with their sparse vectors (`sparse.py`), where an embedding model is used with its vectors, too,
-and, beside them as notes, the statistics that queries are made with. Statistics are read when they are first needed,
-and again where they have changed. Vectors of two models are never compared: a query of another model than the one that
-the server was filled with is searched by words alone, and the trace says so.
+A server keeps passages with their sparse vectors (`sparse.py`) and, if an embedding model is used, with its vectors. As
+notes it keeps the statistics that queries are encoded with. Statistics are read on first use, and again if they have
+changed. Vectors of two models are never compared: if the query's model is not the one that the server was filled with,
+only the words are searched, and the trace says so.
 """
 
 from __future__ import annotations
@@ -103,12 +103,12 @@ class _Clock:
 
 
 class RemoteKnowledge:
-    """Documents in a server, for searching; stands where `KnowledgeBase` stands.
+    """The searchable knowledge base on a server; it replaces `KnowledgeBase`.
 
     Args:
         engine: The server.
         norm_midpoint, default_version, embedder: As for `KnowledgeBase`.
-        timeout_s: For one search, all that is asked of the server for it together.
+        timeout_s: For all requests of one search together.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class RemoteKnowledge:
         return all_of(sorted(found, key=lambda row: (row.key, row.source, row.ordinal)))
 
     def search_now(self, request: SearchRequest, kind: Source) -> SearchReply:
-        """Like `search`, in this thread, and by words alone."""
+        """Search like `search`, but in this thread and only by words."""
         return self._reply(request, kind, NO_MEANING)
 
     def _reply(self, request: SearchRequest, kind: Source, meaning: QueryMeaning) -> SearchReply:
@@ -223,7 +223,7 @@ class RemoteKnowledge:
         return reply(request, kind, searched, meaning)
 
     def on_topic_now(self, text: str, meaning: QueryMeaning = NO_MEANING) -> float:
-        """Like `on_topic`, in this thread, and by words alone unless the meaning is given."""
+        """Answer like `on_topic`, but in this thread, and only by words unless the meaning is given."""
         with self._unavailable(Source.DOC):
             clock = _Clock(self._timeout_s)
             known = self._statistics(clock)

@@ -1,6 +1,6 @@
-"""BM25 as sparse vectors: the one encoder that feeds every engine beyond the embedded index.
+"""BM25 as sparse vectors: the one encoder for every engine except the embedded index.
 
-A passage is a vector over (field, word), a query is one, too, and their inner product is the passage's score:
+Passages and queries are vectors over (field, word), and their inner product is the passage's score:
 
     score    = sum over words w and fields f of  query[f, w] * passage[f, w]
     query    = idf_f(w) = ln(1 + (N - n_f(w) + 0.5) / (n_f(w) + 0.5))
@@ -8,8 +8,8 @@ A passage is a vector over (field, word), a query is one, too, and their inner p
 
 `tf` is how often w occurs in the field, `n_f(w)` how many of the N passages have it there. This is BM25 (Robertson &
 Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and Beyond", 3.3 to 3.5) of each field, summed with the
-weights of the embedded index. It is not their BM25F (3.6), which adds the fields up before saturation, for tantivy is
-not. Lengths are rounded as tantivy rounds them, so that the score is tantivy's but for the precision of floats.
+weights of the embedded index. It is not their BM25F (3.6), which adds the fields up before saturation: tantivy does
+not do that either. Lengths are rounded as in tantivy, so the score equals tantivy's up to the precision of floats.
 
 An engine keeps words as numbers of 32 bits. `idf` is not in the passage's vector: it changes with every document.
 """
@@ -92,7 +92,7 @@ def passage(words: FieldStems, averages: Averages) -> Vector:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a query's vector is made with: of all passages together.
+    """The statistics of all passages, for encoding queries.
 
     Attributes:
         size: How many passages there are.
@@ -105,7 +105,7 @@ class Statistics:
     frequencies: Mapping[str, Frequencies]
 
     def frequency(self, word: str) -> int:
-        """Return how many passages have a word in the field where it is most frequent."""
+        """Return how many passages have a word in the field in which it is most frequent."""
         return max(self.frequencies.get(word, (0,)))
 
     def idf(self, frequency: int) -> float:

@@ -1,4 +1,4 @@
-"""What a server holds: fills that were finished, the model of its vectors, its statistics in parts."""
+"""The state of a server: its finished fills, the model of its vectors, and its statistics in parts."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Dense:
     """The embedding model that a server's vectors are made with.
 
     Attributes:
-        model: Its name, with what is put before passages (`Embedder.name`).
-        query_prefix: What is put before queries.
+        model: Its name, with the prefix of passages (`Embedder.name`).
+        query_prefix: The prefix of queries.
         length: How many numbers a vector has.
-        languages: Those of the passages that have one.
-        calibration: What a similarity is worth; `None` where it was not measured.
-        directions: Names the note of how the vectors differ (`adapters.index.ranking.spreads`); empty where there is none.
+        languages: The languages of the passages that have a vector.
+        calibration: What a similarity is worth; `None` if it was not measured.
+        directions: The name of the note on how the vectors differ (`adapters.index.ranking.spreads`); may be empty.
     """
 
     model: str
@@ -41,10 +41,10 @@ class Dense:
 
     @classmethod
     def read(cls, value: dict[str, Any] | None) -> Self | None:
-        """Return one out of JSON.
+        """Return a `Dense` from parsed JSON.
 
         Raises:
-            TypeError, LookupError: This is none.
+            TypeError, LookupError: The JSON does not describe one.
         """
         if value is None:
             return None
@@ -61,12 +61,12 @@ class FinishedFill:
 
     Attributes:
         revision: Names its statistics.
-        parts: In how many notes they are.
+        parts: The number of notes that hold them.
         digest: Of the passages.
-        versions: Those that there are, as they were given.
-        default_versions: What is searched where nobody names a version, as in the index.
+        versions: The indexed versions, as they were given.
+        default_versions: What is searched if nobody names a version, as in the index.
         documents: How many there are of each kind.
-        dense: What its vectors are made with; `None` where it has none.
+        dense: The model of its vectors; `None` if it has no vectors.
     """
 
     revision: str
@@ -101,7 +101,7 @@ class State:
 
     @classmethod
     def read(cls, text: str | None) -> Self | None:
-        """Return a state as it was noted; `None` where there is none that can be read."""
+        """Return the state from a note; `None` if there is none that can be read."""
         try:
             value = json.loads(text or "")
             title, heading, body = value["averages"]

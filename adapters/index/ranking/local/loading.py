@@ -1,4 +1,4 @@
-"""Loading a model: once in a process, and only where its files are those that are meant."""
+"""Loading a model: once in a process, and only if its files have the expected digests."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _T = TypeVar("_T")
 
 
 class Once(Generic[_T]):
-    """Something that is made by whoever asks first, once for all threads."""
+    """A value that the first call makes, once for all threads."""
 
     def __init__(self) -> None:
         self._made: _T | None = None
         self._making = threading.Lock()
 
     def get(self, make: Callable[[], _T]) -> _T:
-        """Return it; where making it fails, the next that asks makes it."""
+        """Return the value; if making it fails, the next call tries again."""
         if self._made is None:
             with self._making:
                 if self._made is None:

@@ -24,8 +24,8 @@ class Pieces:
 
     Args:
         scores: Number and score of each piece, by its text; a piece that begins a word begins with U+2581.
-        unknown: The number of what is no piece.
-        characters: What stands for a character, by its code point, where it is not itself.
+        unknown: The number for text that is not a piece.
+        characters: The substitute for a character, by its code point, for characters that have one.
     """
 
     def __init__(self, scores: Mapping[str, tuple[int, float]], unknown: int, characters: Mapping[int, str]) -> None:

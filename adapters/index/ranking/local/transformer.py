@@ -1,7 +1,7 @@
-"""A transformer's encoder in NumPy: pieces of a text in, one vector of what it means out.
+"""A transformer encoder in NumPy: from the pieces of a text to one vector of its meaning.
 
-BERT's arithmetic (J. Devlin and others, NAACL 2019), as XLM-RoBERTa and E5 have it. One text at a time: nothing is padded,
-a vector does not depend on what else is encoded, and a text of a page is enough work for a product of matrices.
+The arithmetic is BERT's (J. Devlin and others, NAACL 2019), as in XLM-RoBERTa and E5. Texts are encoded one at a time:
+nothing is padded, and a vector does not depend on other texts. A text of one page is enough work for a matrix product.
 """
 
 from __future__ import annotations

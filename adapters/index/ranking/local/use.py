@@ -1,7 +1,7 @@
-"""Universal Sentence Encoder, multilingual, version 3 (Google), from a package that brings its weights: 33 MB, Apache-2.0.
+"""Universal Sentence Encoder, multilingual, version 3 (Google), from a package with its weights: 33 MB, Apache-2.0.
 
-512 numbers a vector, and arithmetic of NumPy alone. Y. Yang and others: Multilingual Universal Sentence Encoder for
-Semantic Retrieval, ACL 2020.
+A vector has 512 numbers; the arithmetic needs only NumPy. Y. Yang and others: Multilingual Universal Sentence Encoder
+for Semantic Retrieval, ACL 2020.
 """
 
 from __future__ import annotations
