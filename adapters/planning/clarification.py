@@ -48,11 +48,11 @@ _DONE_TO_A_THING: Final = _WORDING.words("done_to_a_thing")
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What a message does not say.
+    """Something that a message leaves out.
 
     Attributes:
-        word: The pronoun that stands in the place of the object; empty for other gaps.
-        question: That it stands in.
+        word: The pronoun that replaces the object; empty for other gaps.
+        question: The question with the gap.
     """
 
     kind: Literal["object", "version", "period"]
@@ -61,9 +61,9 @@ class Gap:
 
 
 def gap_in(message: str, today: date) -> Gap | None:
-    """Return what all questions of a message leave out; `None` where one of them can be looked for.
+    """Return what all questions of a message leave out; `None` if one of them can be searched for.
 
-    A pronoun may stand for what another question of the same message names, so all have to be such.
+    A pronoun may mean something that another question of the same message names, so all questions must have a gap.
     """
     first: Gap | None = None
     for query in questions(message):
@@ -147,7 +147,7 @@ def _of_a_thing() -> frozenset[str]:
 
 
 def points_back(query: str) -> bool:
-    """Whether a pronoun stands in a query for what was named before, where anything was, and nothing else is named."""
+    """Whether a query has a pronoun for something named earlier, if anything was, and names nothing else."""
     match = _pronoun_in(query)
     return match is not None and _names_nothing(query[: match.start()]) and _verb_in(match) not in _of_the_product()
 
@@ -181,7 +181,7 @@ def stands_alone(message: str) -> bool:
 
 
 def names_nothing(answer: str) -> bool:
-    """Whether an answer to a question asked back names nothing: "I don't know", "all of them", "the thing"."""
+    """Whether an answer to a clarifying question names nothing: "I don't know", "all of them", "the thing"."""
     return not set(stems(_UNSURE.sub("", answer))) - _nameless()
 
 
@@ -198,9 +198,9 @@ def without_mark(message: str) -> str:
 
 
 def object_of(question: str) -> str:
-    """Return the one thing that a question is about, as it is written there; nothing where that is not plain.
+    """Return the one thing that a question is about, as it is written there; empty if that is not clear.
 
-    Only what the whole question is about is plain: of "How do I add a lookup to a profile?" it may be either.
+    It is clear only for the whole question: "How do I add a lookup to a profile?" may be about either.
     """
     asked = questions(without_mark(question))
     if len(asked) != 1 or len(asked[0]) > LONGEST_JOINED:
@@ -210,7 +210,7 @@ def object_of(question: str) -> str:
 
 
 def name_in(text: str) -> str:
-    """Return a text that is one name, an article and all; nothing where it is more than that, or names nothing."""
+    """Return a text that is one name, with its article; empty if it is more than a name, or names nothing."""
     name = " ".join(text.split()).rstrip(" .!")
     words = name.lower().split()
     while words and words[0] in _BEFORE_A_NAME:
@@ -228,11 +228,11 @@ def name_in(text: str) -> str:
 
 
 def join_answer(asked: str, answer: str) -> str:
-    """Return a question with what its answer adds: in the place of what was asked about, or behind it.
+    """Return a question completed by the answer to a clarifying question.
 
-    It takes the place of a pronoun, or of "the old version" and "that period"; of a message that said nothing that can be
-    looked for, it takes the whole place where it says more than a name. An answer that names nothing adds nothing, and
-    a pronoun is not replaced by what only says that something is wrong.
+    The answer replaces a pronoun, "the old version" or "that period"; else it is appended. If the message had nothing
+    to search for and the answer says more than a name, the answer replaces the whole message. An answer that names
+    nothing adds nothing. An answer that only says that something is wrong does not replace a pronoun.
     """
     if names_nothing(answer):
         return asked

@@ -28,16 +28,16 @@ _NAMES_ANOTHER: Final = _WORDING.pattern("names_another")
 
 
 def gone_on(message: str, before: str, spoken_of: str = "") -> str:
-    """Return the whole question that a message means after another one; the message itself where it is whole.
+    """Return the whole question that a follow-up means; the message itself if it is whole.
 
-    A place takes the place of one with the same preposition, and stands behind the question where there is none, as a
-    condition does; a name or a verb takes the place of the other's; what the question before was about stands for a
-    pronoun. Where that was not one plain thing, a pronoun stays.
+    A place replaces a place with the same preposition; if there is none, it is appended to the question, as a
+    condition is. A name or a verb replaces the earlier one. A pronoun is replaced by the subject of the earlier
+    question; if that was not one clear thing, the pronoun stays.
 
     Args:
         message: The newest.
         before: The question that was answered last, whole.
-        spoken_of: What the talk was about until then; it counts where that question says it, too.
+        spoken_of: The earlier subject of the conversation; it counts only if that question also says it.
     """
     if len(tokens(message)) > _LONGEST:
         return message
@@ -56,7 +56,7 @@ def gone_on(message: str, before: str, spoken_of: str = "") -> str:
 
 
 def thing_of(question: str, spoken_of: str = "") -> str:
-    """Return the one thing that a question is about, or what was spoken of before where the question says that, too."""
+    """Return the one thing that a question is about, or the earlier subject if the question also says it."""
     return object_of(question) or (spoken_of if spoken_of and spoken_of in question else "")
 
 

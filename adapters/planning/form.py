@@ -1,7 +1,7 @@
 """The form of the planning exchange: `SGRPlanResult` as a tool, and reading what a model filled in.
 
-What comes back is checked, whatever was asked for: servers ignore a forced call without a word, models write the
-call as text, and grammars keep lists and words in bounds but not numbers.
+The reply is always checked: servers silently ignore a forced call, models write the call as text, and grammars limit
+lists and words but not numbers.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class InvalidPlan:
 def read_arguments(text: str) -> FilledPlan | InvalidPlan:
     """Read the arguments of a call: strict about what they mean, lenient about what is unambiguous.
 
-    Put right without asking are lengths, doubles, a bare string for a list of one, `null` for an empty list, the
-    case of a word, commas before a closing bracket, and the ways in which a lookup's values are written. A score is a
-    number from 0 to 1 and nothing else.
+    These are corrected without a repair request: lengths, duplicates, a bare string for a list of one, `null` for an
+    empty list, the case of a word, commas before a closing bracket, and how a lookup's values are written. A score must
+    be a number from 0 to 1.
     """
     raw = clean(text)
     try:
@@ -99,7 +99,7 @@ def _tolerant(text: str) -> Any:
 
 
 def read_text(text: str) -> FilledPlan | InvalidPlan | None:
-    """Read a plan out of a reply's text: in tags of a tool call, in a fence, or bare; `None` where none is there."""
+    """Read a plan from a reply's text: in tags of a tool call, in a fence, or bare; `None` if there is no plan."""
     best: InvalidPlan | None = None
     for candidate in _candidates(text):
         for arguments in _unwrap_arguments(candidate):
@@ -290,7 +290,7 @@ def _definition(definition: Mapping[str, Any], definitions: Mapping[str, Any]) -
 
 
 def plan_tool(*, strict: bool) -> dict[str, Any]:
-    """Return the tool as it goes over the wire; `strict` stands inside it, where servers look for it."""
+    """Return the tool in wire format; `strict` is inside it, because servers look for it there."""
     function: dict[str, Any] = {
         "name": PLAN_TOOL,
         "description": " ".join((SGRPlanResult.__doc__ or "").split()),

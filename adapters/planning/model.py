@@ -1,9 +1,9 @@
-"""The model's planner: one planning exchange, by the most binding form that the server takes, else the offline plan.
+"""The model's planner: one planning exchange, in the most binding form that the server supports, else the offline plan.
 
     named -> required -> auto -> json_schema -> one repair request -> the offline planner, `degraded`
 
-A form is left for the next one where the server refuses it, or where the reply shows that it was ignored. What
-worked is remembered by model and endpoint, and comes first from then on.
+The planner moves on to the next form if the server refuses one, or if the reply shows that it was ignored. It remembers
+by model and endpoint which form worked, and tries that one first from then on.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ToolForm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """One way of asking; `strict` has the server enforce the schema, where it can."""
+    """One way of asking for a plan; `strict` makes the server enforce the schema if it can."""
 
     form: ToolForm
     strict: bool
@@ -55,7 +55,7 @@ class Strategy:
         return f"{self.form} strict" if self.strict else str(self.form)
 
     def options(self, *, parallel: bool | None) -> dict[str, Any]:
-        """Return what the request carries beside the messages."""
+        """Return the options of the request, in addition to the messages."""
         if self.form is ToolForm.JSON_SCHEMA:
             schema: dict[str, Any] = {"name": PLAN_TOOL, "schema": plan_schema()}
             return {
@@ -94,7 +94,7 @@ def fallback_chain(form: ToolForm | None = None, *, strict: bool | None = None) 
 
 @dataclass(frozen=True, slots=True)
 class StrategyProbe:
-    """What one strategy came to, for people: `guardian doctor` shows it."""
+    """The result of one strategy, for people: `guardian doctor` shows it."""
 
     strategy: Strategy
     result: str
@@ -107,7 +107,7 @@ class ModelPlanner:
     Args:
         asked: The model.
         memory: Which strategy worked.
-        otherwise: Who plans where the model cannot, and where there are no words to ask it about.
+        otherwise: The planner to use if the model cannot plan, or if there are no words to ask it about.
         strategies: In order of preference.
     """
 
@@ -231,8 +231,8 @@ class _PlanExchange(ModelExchange):
     async def ask(self, strategy: Strategy, repair: str = "") -> Reply:
         """Send one request by one strategy, cut to the window.
 
-        It is sent once more where it was too long after all, then cut by bytes, and where the reply had used up all its
-        tokens before anything was written, as thinking models do, then with twice as many.
+        It is sent once more in two cases. If it was too long after all, it is cut by bytes. If the reply used up all
+        tokens before any text, as a thinking model's may, the limit of tokens is doubled.
         """
         try:
             return await self._send(strategy, repair, by_bytes=False)
@@ -254,7 +254,7 @@ class _PlanExchange(ModelExchange):
             raise (before if fault.kind is FaultKind.TOO_LONG else fault) from None
 
     def reading_of(self, reply: Reply) -> FilledPlan | InvalidPlan | None:
-        """Return what a reply holds; `None` where it holds no call and no form. Its record says which."""
+        """Return the plan in a reply; `None` if it holds no call and no form. The reply's record says which."""
         reading = self._read(reply)
         if not isinstance(reading, FilledPlan):
             kind = FaultKind.CUT_SHORT if reply.cut_short else FaultKind.NOT_AS_ASKED

@@ -89,8 +89,8 @@ class OfflinePlanner:
     async def plan(self, request: PlanRequest) -> PlanReply:
         """Fill the plan; the same message over the same index gives the same plan.
 
-        Where the index cannot be asked, nobody knows how far the message is on topic: it gets the benefit of the
-        doubt, for other sources may answer it, and an answer is judged by its evidence all the same.
+        If the index cannot be asked, it is unknown how far the message is on topic. The message gets the benefit of the
+        doubt: other sources may answer it, and an answer is still judged by its evidence.
         """
         made: list[ModelCall] = []
         reading = await self._read(request, made)

@@ -1,4 +1,4 @@
-"""Planning beside moderation: the plan is begun as if the message were safe, and used only where it is."""
+"""Planning in parallel with moderation: the plan starts as if the message were safe, and is used only if it is."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ THROWN_AWAY: Final = "thrown_away"
 
 
 class PlanAhead:
-    """Begins plans early.
+    """A planner that starts before moderation has finished.
 
-    What DT-001 decides does not change, nor does any plan: where moderation finds anything but Safe, the begun plan
-    is thrown away, and the message is planned with what was found.
+    Neither the decisions of DT-001 nor the plans change. If moderation finds anything but Safe, the early plan is
+    discarded, and the message is planned with the verdict.
 
     Args:
-        planner: Who plans.
-        model: Name of its model, for the record of a plan that was thrown away.
-        server: Where it is asked.
+        planner: Makes the plans.
+        model: Name of its model, for the record of a discarded plan.
+        server: The model's server.
     """
 
     def __init__(self, planner: Planner, model: str, server: str) -> None:
@@ -61,7 +61,7 @@ class PlanAhead:
         )
 
     async def plan(self, request: PlanRequest) -> PlanReply:
-        """Return the begun plan where the message turned out to be safe, else plan now.
+        """Return the early plan if the message turned out to be safe, else plan now.
 
         Raises:
             PlanningFailed: As the planner does.

@@ -12,7 +12,8 @@
     "tokenizer.json" = "..."
 
 The graph accepts `input_ids` and, if it declares them, `attention_mask` and `token_type_ids`, each of one text. Its
-first output has a vector for each piece, or one for the text. `onnxruntime` runs it; `tokenizers` cuts texts into pieces.
+first output has a vector for each piece, or one for the text. `onnxruntime` runs it; `tokenizers` splits texts into
+pieces.
 """
 
 from __future__ import annotations
