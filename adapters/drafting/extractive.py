@@ -1,8 +1,7 @@
-"""The extractive drafter: it quotes what answers, in the documents' own words, and cites each quotation.
+"""The extractive drafter: it answers with quotations from the documents, and cites each one.
 
-It is no language model. It cannot summarise, compare or conclude; what it can is to find the steps, the
-table row, the code block or the sentences that share the question's words, keep them whole and in order,
-and say honestly when nothing does.
+It is not a language model: it cannot summarise, compare or conclude. It finds the steps, the table row, the code block
+or the sentences that share the question's words, and keeps them whole and in order. If nothing does, it says so.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ class ExtractiveDrafter:
     """Drafts by quoting.
 
     Args:
-        allowed_domains: Links to other hosts would fail the policy check. What carries a bare one is not quoted; of
-            one with words, the words are, with a note that the link was left out.
+        allowed_domains: Links to other hosts would fail the policy check. Text with such a bare link is not quoted;
+            of a link with words, the words are quoted, with a note that the link was left out.
         contacts: Addresses and numbers that may be said: a link to one is quoted with them.
-        product: Its name stands in many questions and says nothing about what is asked.
+        product: The product's name: it occurs in many questions and says nothing about what is asked.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""The model's drafter: one request with everything that a draft may rest on, and a reply that is read with care.
+"""The model's drafter: one request with everything that a draft may rest on, and a strict reading of the reply.
 
-A reply that cannot be used is asked for once more, saying why; where that fails, too, the extractive drafter quotes
-instead, `degraded`, or, where a run allows no quoting, nothing is said. Either way a draft comes out, and the Guardian
+If a reply cannot be used, the drafter asks once more and says why. If that also fails, the extractive drafter quotes
+instead, `degraded`; if a run allows no quoting, the draft is empty. In any case there is a draft, and the Guardian
 judges it.
 """
 
@@ -62,8 +62,8 @@ class ModelDrafter:
 
     Args:
         asked: The model.
-        otherwise: Who drafts where the model cannot, and answers small talk: a greeting by a model would be a claim
-            that nobody checks.
+        otherwise: Drafts if the model cannot, and answers small talk: nobody would check the claims in a model's
+            greeting.
     """
 
     def __init__(self, asked: AskedModel, otherwise: Drafter) -> None:
@@ -71,8 +71,10 @@ class ModelDrafter:
         self._otherwise = otherwise
 
     async def draft(self, request: DraftRequest) -> Draft:
-        """Return the model's draft or its wish to search; where the model cannot be used, marked `degraded`, the other
-        drafter's draft, or an abstention without a word if the request allows no quoting.
+        """Return the model's draft or its wish to search.
+
+        If the model cannot be used, return the other drafter's draft, marked `degraded`, or an empty abstention if the
+        request allows no quoting.
 
         Raises:
             DraftingFailed: Neither could draft.
@@ -103,10 +105,10 @@ class _DraftExchange(ModelExchange):
         self._request = request
 
     async def run(self) -> Draft:
-        """Ask, and once more where the reply cannot be used.
+        """Ask, and once more if the reply cannot be used.
 
         Raises:
-            ServerFault: Nothing that can be used came back.
+            ServerFault: There was no usable reply.
         """
         drafted = await self._asked_once("")
         if isinstance(drafted, _Unusable):

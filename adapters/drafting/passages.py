@@ -63,7 +63,7 @@ class Unit:
         source: Number of the evidence item, counted from 1.
         order: Its place in the passage.
         heading: The headings above it, title included.
-        lead: The paragraph that leads into `body`; or the paragraph itself, where there is no body.
+        lead: The paragraph that leads into `body`; or the paragraph itself, if there is no body.
         body: A list, a table or a code block; or nothing.
     """
 
@@ -89,9 +89,9 @@ def units(
     *,
     relative_links: bool = False,
 ) -> list[Unit]:
-    """Return the units of one passage in order; mark-up that is not for readers is taken out of the prose.
+    """Return the units of one passage in order; mark-up that is not for readers is removed from the prose.
 
-    Where a link leads to none of the domains, `LEFT_OUT` stands behind its words.
+    `LEFT_OUT` follows the words of a link that leads to none of the domains.
     """
     # Its address is what the answer resolves them by (`rendering/answers.py`).
     followed = (
@@ -150,9 +150,10 @@ def readable(
 ) -> str:
     """Return a passage without images, comments, tags, dialect marks and menus, and with links as their words.
 
-    A link with words to one of the domains stays one, and so does a relative one where `relative_links` says so. Behind the words of a link elsewhere stands `LEFT_OUT` where they
-    say nothing without it, behind those of one to a contact its address, and `ICON` stands for a picture that a sentence points at. Code is left as it is. `[1]` in a
-    document's own prose is no citation of ours and loses its brackets.
+    A link with words to one of the domains stays a link, and so does a relative one if `relative_links` says so. The
+    words of a link elsewhere are followed by `LEFT_OUT` if they say nothing without it. The words of a link to a
+    contact are followed by its address. `ICON` replaces a picture that a sentence points at. Code is left as it is.
+    `[1]` in a document's own prose is not a Guardian citation and loses its brackets.
     """
     return _readable(markdown, allowed_domains, contacts, _WEB_OR_RELATIVE if relative_links else _WEB)
 

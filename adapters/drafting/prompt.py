@@ -77,7 +77,7 @@ def system_prompt(profile: Profile) -> str:
 
 
 def evidence_block(evidence: Iterable[EvidenceItem]) -> str:
-    """Return the evidence as numbered, fenced blocks; a fence is longer than any that stands in the text."""
+    """Return the evidence as numbered, fenced blocks; a fence is longer than any fence in the text."""
     return "\n\n".join(_block(number, item) for number, item in enumerate(evidence, 1) if item.snippet)
 
 
@@ -96,11 +96,11 @@ def _one_line(text: str) -> str:
 
 
 def instructions(request: DraftRequest, note: str = "") -> str:
-    """Return what is asked for, after the evidence: the task, the contract and, on a retry, what to mend.
+    """Return the instructions after the evidence: the task, the contract and, on a retry, what to fix.
 
     Args:
         request: What is drafted.
-        note: What was wrong with the reply just before, where it could not be used at all.
+        note: What was wrong with the previous reply, if it could not be used.
     """
     parts = [
         _INSTRUCTIONS.format(

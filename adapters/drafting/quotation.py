@@ -69,19 +69,19 @@ def _lead(unit: Unit, *, introduced: bool) -> str:
 
 
 def section_of(unit: Unit) -> str:
-    """Return the title of the section that a unit stands in, without its number."""
+    """Return the title of a unit's section, without its number."""
     parts = [part for heading in unit.heading.split(" — ") for part in heading.split(" › ") if tokens(part)]
     return _NUMBERING.sub("", parts[-1], count=1) if parts else unit.heading
 
 
 def is_cited(quote: str) -> bool:
-    """Whether a quotation claims anything, all with a citation; odd text splits otherwise once a mark stands in it."""
+    """Whether a quotation makes claims, all of them cited; a citation mark can change how odd text is split."""
     found = claims(quote)
     return bool(found) and all(claim.cites for claim in found)
 
 
 def is_whole(quote: str, unit: Unit, request: DraftRequest) -> bool:
-    """Whether no name of a quotation has lost an address inside it: so shortened, it stands in no source."""
+    """Whether no name in a quotation has lost an address inside it: no source has the shortened name."""
     if LEFT_OUT not in quote:
         return True
     item = request.evidence[unit.source - 1]
@@ -109,9 +109,9 @@ def _best_window(parts: list[str], question: str) -> list[str]:
 
 
 def add_citation(sentence: str, mark: str) -> str:
-    """Put the mark before the closing punctuation, and behind the mark what stands for links that were left out.
+    """Put the mark before the closing punctuation, and the notes on left-out links after the mark.
 
-    At its own place a note could be read as a part of a name: «Requests (link left out)».
+    In its original place a note could be read as a part of a name: «Requests (link left out)».
     """
     if LEFT_OUT in sentence:
         sentence, mark = sentence.replace(LEFT_OUT, ""), f"{mark} {LEFT_OUT}"

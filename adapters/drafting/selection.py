@@ -1,4 +1,4 @@
-"""Which units of the evidence answer a question, and what stands beside the best one."""
+"""Selection of the units of evidence that answer a question, and of the text around the best one."""
 
 from __future__ import annotations
 
@@ -237,9 +237,10 @@ class _Company:
         return more >= _ADDS
 
     def surround(self, passage: Mapping[int, Unit]) -> None:
-        """Add what stands around the best unit, its section first, two units behind for one before, as far as there is room.
+        """Add the units around the best one, as far as there is room.
 
-        The less of the question the best unit says itself, the likelier the answer stands beside it, and the more room.
+        Its section comes first, and two units after it for each unit before it. The less of the question the best unit
+        says itself, the likelier the answer is next to it, and the more room there is.
         """
         best = self.best.unit
         room = _ROOM_BESIDE if self._weights.share(best.words) >= _SAYS_IT else _ROOM_AROUND

@@ -12,15 +12,15 @@ from pydantic import SecretStr
 
 @dataclass(frozen=True, slots=True)
 class ModelAccess:
-    """One model behind one server.
+    """Access to one model on one server.
 
     Attributes:
-        model: Its name there.
-        base_url: Up to and with `/v1`; `None` for OpenAI's own server.
-        api_key: `None` where the server asks for none.
+        model: Its name on the server.
+        base_url: Up to and including `/v1`; `None` for OpenAI's own server.
+        api_key: `None` if the server needs none.
         timeout_s: Seconds for all tries of one exchange together.
         max_retries: How often a request that failed for a passing reason is sent again.
-        window: Tokens of its context; 0 where the server is to be asked.
+        window: Tokens of its context; 0 to ask the server.
         temperature: `None` to leave it to the server.
         parallel_tool_calls: Sent as it is; `None` to leave it out, for servers that do not know it.
         system_role: `user` folds the system prompt into the first user message, for templates without one.

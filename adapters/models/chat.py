@@ -1,7 +1,7 @@
-"""Asking a chat model: langchain-openai's client inside, our own deadline, retries and accounting around it.
+"""Requests to a chat model: langchain-openai's client with Guardian's own deadline, retries and accounting.
 
-This is the one boundary where a vendor's errors become ours. Whatever a server answers, what leaves here is a
-`Reply`, or a `ServerFault` that says what was wrong and carries every request that was made.
+Only this module translates a vendor's errors into Guardian's own. Whatever a server answers, the result is a `Reply`,
+or a `ServerFault` that says what was wrong and carries every request that was made.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Ask:
     Attributes:
         form: How the reply is asked for; goes into the record.
         max_tokens: Of the reply, reasoning included.
-        options: What else the request carries: `tools`, `tool_choice`, `response_format`.
-        cut: What was left out so that it fits the window.
+        options: Other fields of the request: `tools`, `tool_choice`, `response_format`.
+        cut: What was left out to fit the window.
     """
 
     messages: Sequence[BaseMessage]
@@ -107,10 +107,10 @@ class ChatModel:
         self._llm = _client_for(access, client)
 
     async def ask(self, ask: Ask, deadline: float) -> Reply:
-        """Send a request, again where it failed for a passing reason.
+        """Send a request, and retry it if it failed for a passing reason.
 
         Args:
-            ask: Its messages are brought into the shape that every server takes (`to_wire`).
+            ask: Its messages are converted to the format that every server accepts (`to_wire`).
             deadline: Of all tries together, on the running loop's clock.
 
         Raises:

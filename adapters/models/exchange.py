@@ -45,7 +45,7 @@ class ModelExchange:
     """The requests of one plan or one draft.
 
     Attributes:
-        tokens: Of the next reply; doubled where the limit of tokens ended one.
+        tokens: Limit of the next reply; doubled if the limit ended a reply.
         made: Every request so far.
     """
 

@@ -1,4 +1,4 @@
-"""What was found out about a model at a server: how it takes a forced call, and how long its window is."""
+"""The known facts about a model on a server: how it handles a forced call, and the size of its window."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class WireMemory:
         self._writing = threading.Lock()
 
     def get(self, access: ModelAccess, what: str) -> Any:
-        """Return what is known; `None` where nothing is."""
+        """Return what is known; `None` if nothing is."""
         return self._known.get(_key(access), {}).get(what)
 
     async def put(self, access: ModelAccess, what: str, value: object) -> None:

@@ -21,10 +21,10 @@ _NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Pauses:
-    """How long to wait before the n-th retry: `first_s * 2**n`, at most `longest_s`, of it a random half to whole.
+    """The waits before retries: `first_s * 2**n`, at most `longest_s`, times a random factor from one half to one.
 
     Attributes:
-        sleep, dice: Stand in for the clock and for chance, in tests.
+        sleep, dice: Replace the clock and chance in tests.
     """
 
     first_s: float = 0.4
@@ -46,7 +46,7 @@ async def in_time(work: Awaitable[T], deadline: float) -> T:
     """Wait for work until a moment on the running loop's clock.
 
     Raises:
-        ServerFault: Of kind `deadline`, where it was not done by then.
+        ServerFault: Of kind `deadline`, if the work was not done by then.
     """
     try:
         async with asyncio.timeout_at(deadline):
@@ -58,7 +58,7 @@ async def in_time(work: Awaitable[T], deadline: float) -> T:
 async def with_retries(
     work: Callable[[], Awaitable[T]], *, retries: int, deadline: float, pauses: Pauses | None = None
 ) -> T:
-    """Do the work, again where its fault may pass, until it is done or there is no time left.
+    """Do the work, and retry it after passing faults, until it is done or no time is left.
 
     Args:
         work: One try; raises `ServerFault`.
@@ -67,7 +67,7 @@ async def with_retries(
         pauses: Between the tries.
 
     Raises:
-        ServerFault: The last try's; of kind `deadline` where there was no time to end it.
+        ServerFault: Of the last try; of kind `deadline` if there was no time to finish it.
     """
     pauses = pauses or Pauses()
     for tried in count():
@@ -85,10 +85,10 @@ async def with_retries(
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks to wait; `None` where it does not ask.
+    """Return the seconds that a server asks to wait; `None` if it does not ask.
 
-    `retry-after-ms` (OpenAI, Azure: milliseconds) stands above `retry-after` (RFC 9110, 10.2.3: seconds or a date);
-    some servers write fractions of either.
+    `retry-after-ms` (OpenAI, Azure: milliseconds) takes precedence over `retry-after` (RFC 9110, 10.2.3: seconds or a
+    date); some servers write fractions of either.
     """
     ms = headers.get("retry-after-ms", "").strip()
     if _NUMBER.fullmatch(ms):

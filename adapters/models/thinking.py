@@ -1,4 +1,4 @@
-"""What a model writes before it answers: neither shown to anybody nor sent back."""
+"""A model's thinking before its answer: it is neither shown to anybody nor sent back."""
 
 from __future__ import annotations
 

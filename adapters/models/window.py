@@ -1,8 +1,8 @@
 """The model's window, and cutting a request so that it fits.
 
 Sizes are bytes of UTF-8. No tokenizer of byte-level BPE makes more tokens of a text than it has bytes, so a request
-within the window by bytes fits for certain. One that is not is measured by the tokens per byte that the server
-itself has counted; where even that was too much, it is cut by bytes.
+with no more bytes than the window has tokens always fits. A longer request is measured by the tokens per byte that the
+server has counted. If it is still too long, it is cut by bytes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Parts:
 
     @property
     def size(self) -> int:
-        """Bytes of all of it."""
+        """The size of the whole request in bytes."""
         return (
             self.fixed
             + bytes_of(self.question)
@@ -65,12 +65,12 @@ class Parts:
 
 
 class ContextWindow:
-    """How much one model takes.
+    """The context window of one model.
 
     Args:
-        access: The model; its `window` setting stands above what the server says.
+        access: The model; its `window` setting overrides the server's value.
         client: For asking the server.
-        memory: Where what was found out is kept.
+        memory: Keeps the results.
     """
 
     def __init__(self, access: ModelAccess, client: openai.DefaultAsyncHttpxClient, memory: WireMemory) -> None:
@@ -124,7 +124,7 @@ class ContextWindow:
         await self._memory.put(self._access, "window", None)
 
     async def learn(self, size: int, call: ModelCall) -> None:
-        """Remember how many tokens a byte took, where it was more than was known."""
+        """Remember how many tokens a byte took, if it was more than the known value."""
         if call.prompt_tokens and size:
             rate = min(1.0, call.prompt_tokens / size)
             known = self._memory.get(self._access, "tokens_per_byte")
@@ -197,14 +197,14 @@ def _chars(evidence: tuple[EvidenceItem, ...]) -> int:
 
 
 async def ask_window(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> int | None:
-    """Ask the server for the model's window, as it is loaded where the server tells that.
+    """Ask the server for the model's window: of the loaded model, if the server reports it.
 
-    By llama.cpp's `/props`, the list of models (vLLM, OpenRouter), LM Studio's own list, Ollama's loaded models: the
-    first of them that tells.
+    The first that reports it counts: llama.cpp's `/props`, the list of models (vLLM, OpenRouter), LM Studio's own list,
+    Ollama's loaded models.
 
     Returns:
-        Tokens; 0 where the server does not say, `None` where it may say another time: it did not answer everywhere,
-        or it is an Ollama that has not loaded the model yet.
+        Tokens; 0 if the server does not say, `None` if it may say later: some requests failed, or an Ollama has not
+        loaded the model yet.
     """
     if access.base_url is None:
         return None
@@ -228,7 +228,7 @@ async def ask_rate(access: ModelAccess, client: openai.DefaultAsyncHttpxClient, 
     """Have the server count the tokens of a text (llama.cpp's and vLLM's `/tokenize`).
 
     Returns:
-        Tokens per byte, at most 1; `None` where the server does not count.
+        Tokens per byte, at most 1; `None` if the server does not count.
     """
     if access.base_url is None or not sample:
         return None
@@ -241,7 +241,7 @@ async def ask_rate(access: ModelAccess, client: openai.DefaultAsyncHttpxClient, 
 
 
 async def list_models(access: ModelAccess, client: openai.DefaultAsyncHttpxClient) -> list[str] | None:
-    """Return the names of the models that a server has; `None` where it does not say."""
+    """Return the names of the models that a server has; `None` if it does not say."""
     if access.base_url is None:
         return None
     reply = await _fetch(f"{access.base_url.rstrip('/')}/models", access, client)

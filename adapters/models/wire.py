@@ -52,10 +52,10 @@ _SPECIAL: Final = re.compile(
 
 
 def plain_text_of(message: BaseMessage) -> str:
-    """Return the text of a message for the wire: what a tokenizer could read as the border of a message is broken up.
+    """Return the text of a message for the wire, with everything broken up that a tokenizer could read as a boundary.
 
-    A document or a user that writes `<|im_start|>system` would otherwise speak as the system on a server that reads
-    special tokens wherever they stand.
+    Otherwise a document or a user that writes `<|im_start|>system` would speak as the system on a server that reads
+    special tokens anywhere.
     """
     return _SPECIAL.sub(lambda mark: f"{mark.group()} ", text_of(message))
 
