@@ -92,16 +92,16 @@ def storage_errors_as_ours(path: Path, what: str = "conversations") -> Generator
 async def open_connection(
     path: Path, isolation: Literal["IMMEDIATE"] | None, what: str = "conversations"
 ) -> aiosqlite.Connection:
-    """Open the file, which is made where there is none, in WAL mode.
+    """Open the file in WAL mode; create it if it does not exist.
 
     Args:
-        path: The database; folders above it are made.
-        isolation: `IMMEDIATE` where each change begins a transaction that a commit must end; `None` where each
-            statement is its own.
+        path: The database; folders above it are created.
+        isolation: `IMMEDIATE` if each change begins a transaction that a commit must end; `None` if each statement is
+            its own transaction.
         what: What the file holds, for messages, in the plural.
 
     Raises:
-        ThreadError: It cannot be opened, read or written.
+        ThreadError: The file cannot be opened, read or written.
     """
     with storage_errors_as_ours(path, what):
         await asyncio.to_thread(_make_folder, path.parent, what)
@@ -147,7 +147,7 @@ async def _connect(path: Path, isolation: Literal["IMMEDIATE"] | None) -> aiosql
 
 
 async def close_connection(connection: aiosqlite.Connection) -> None:
-    """Close a connection to the end, also where the task is cancelled meanwhile."""
+    """Close a connection completely, even if the task is cancelled meanwhile."""
     closing_it = asyncio.ensure_future(connection.close())
     try:
         await asyncio.shield(closing_it)
@@ -180,7 +180,7 @@ def check_writable(path: Path, wait_s: float, what: str = "conversations") -> No
 
 
 def readable(value: object) -> str:
-    """Return a text from the file, whatever stands in its place: one broken row must not hide the others."""
+    """Return a value from the file as text, whatever it is: one broken row must not hide the others."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 

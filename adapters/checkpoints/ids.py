@@ -1,12 +1,12 @@
-"""Ids of checkpoints that rise, whatever the wall clock says.
+"""Checkpoint ids that rise, whatever the wall clock says.
 
-LangGraph makes an id of the time (a UUID of version 6) and takes a thread's highest id for its newest step. Within one
-process it keeps its ids rising by the time of the last one made there; a process that starts after the clock was set
-back knows none, and would put new steps below the old. So the saver tells it the highest id of a thread before a run of
-that thread makes one.
+LangGraph makes an id from the time (a UUID of version 6) and treats a thread's highest id as its newest step. Within
+one process the ids rise, because LangGraph remembers the time of the last one. A process that starts after the clock
+was set back remembers none, and would put new steps below old ones. So the saver passes a thread's highest id to
+LangGraph before a run of that thread makes an id.
 
-Where a clock was ahead, the ids of all that such a process writes from then on are ahead, too. Nobody reads a time out of
-them, and a thread's own order is all that they are for.
+If a clock was ahead, all ids that such a process writes from then on are ahead, too. That does no harm: nobody reads
+the time from them, and they only order the steps of a thread.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ all other threads."""
 
 
 def time_of(checkpoint_id: str) -> int | None:
-    """Return the time that an id was made of, in units of 100 ns since 1582; `None` where it is no UUID of version 6."""
+    """Return the time in an id, in units of 100 ns since 1582; `None` if it is not a UUID of version 6."""
     try:
         value = uuid.UUID(checkpoint_id)
     except ValueError:

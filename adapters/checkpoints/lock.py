@@ -1,8 +1,8 @@
 """A lock between processes that the kernel frees when its holder ends, however it ends.
 
-Against a lease with a heartbeat: nothing has to be refreshed while a model is thinking, a process that was merely
-stopped (a debugger, a laptop's lid) cannot lose the lock to another and then write as if it still had it, and after
-a kill -9 nobody has to wait for a lease to run out. The price: POSIX only, and a file system that knows `flock`.
+It has these advantages over a lease with a heartbeat. Nothing has to be refreshed while a model is thinking. A process
+that was only suspended (a debugger, a laptop's lid) cannot lose the lock to another and then write as if it still had
+it. After a kill -9 nobody has to wait for a lease to expire. It needs POSIX and a file system that supports `flock`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ProcessLock:
             ) from error
 
     def release(self) -> None:
-        """Free the lock and remove its file; nothing happens where it is not held."""
+        """Free the lock and remove its file; do nothing if it is not held."""
         if self._file is None:
             return
         file, self._file = self._file, None

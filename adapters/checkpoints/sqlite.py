@@ -1,10 +1,12 @@
-"""LangGraph's SQLite saver, made to stay small: it keeps the steps of the last turn and drops those before it.
+"""LangGraph's SQLite saver with pruning: it keeps the steps of the last turn and drops earlier ones.
 
-Upstream, every step of every turn stays for good, each with the whole state. Here the steps of earlier turns go
-when the next turn's input checkpoint is stored. Turns are told apart by the `run_id` in the metadata of their
-checkpoints, which the turn runner and LangGraph's server set (LangGraph itself takes input under the id of the last
-run for that run's resumption); input without one drops nothing. From then on the thread holds the checkpoint that the turn started
-from and everything after it, so that a killed turn resumes at its last step and a fork from any of these steps works.
+Upstream keeps every step of every turn for good, each with the whole state. Here the steps of earlier turns are dropped
+when the next turn's input checkpoint is stored. From then on the thread holds the checkpoint that the turn started from
+and everything after it. So a killed turn resumes at its last step, and a fork from any of these steps works.
+
+Turns are distinguished by the `run_id` in the metadata of their checkpoints. The turn runner and LangGraph's server set
+it. (LangGraph itself treats input under the id of the last run as that run's resumption.) Input without a `run_id`
+drops nothing.
 """
 
 from __future__ import annotations
@@ -70,7 +72,7 @@ _MOST_AT_ONCE: Final = 1_000
 
 
 class CheckpointStep(NamedTuple):
-    """Where one checkpoint stands: its namespace ("" is the graph itself), its id, and the step it came from.
+    """The position of a checkpoint: its namespace ("" is the graph itself), its id, and the step it came from.
 
     Ids sort by time, within a thread and across its namespaces.
     """
@@ -83,8 +85,8 @@ class CheckpointStep(NamedTuple):
 def outlives_its_turn(namespace: str) -> bool:
     """Return whether a subgraph's namespace is its memory for the whole thread.
 
-    LangGraph puts the task's id behind a colon where a subgraph starts afresh each time, and leaves it out
-    for `compile(checkpointer=True)`, whose next run begins at the newest checkpoint of that namespace.
+    If a subgraph starts from scratch each time, LangGraph puts the task's id after a colon. It leaves the id out for
+    `compile(checkpointer=True)`: the next run then begins at the newest checkpoint of that namespace.
     """
     return namespace != "" and ":" not in namespace
 
@@ -113,7 +115,7 @@ def newest(steps: Iterable[CheckpointStep]) -> list[CheckpointStep]:
 
 
 def read_metadata(raw: object) -> dict[str, Any]:
-    """Return a checkpoint's metadata, whether its column holds bytes or text; nothing where it is no JSON object."""
+    """Return a checkpoint's metadata, whether its column holds bytes or text; empty if it is not a JSON object."""
     if not isinstance(raw, str | bytes):
         return {}
     try:
@@ -124,15 +126,20 @@ def read_metadata(raw: object) -> dict[str, Any]:
 
 
 class PruningSqliteSaver(AsyncSqliteSaver):
-    """The saver of this product.
+    """The SQLite saver that Guardian uses.
 
-    Over the upstream saver: `aprune`, `adelete_for_runs` and `acopy_thread`; earlier turns are pruned as they
-    are superseded; the newest step of a thread is the one that was stored last, whatever the wall clock said
-    (`adapters.checkpoints.ids`); what a step writes is one statement, and a transaction of its own, so that
-    one that failed or was cancelled cannot hold the file's write lock; nothing but plain values and messages is read
-    back, whatever LANGGRAPH_STRICT_MSGPACK says; and errors of the storage are `ThreadError`s with a way out.
+    It differs from the upstream saver as follows:
 
-    A thread whose state uses delta channels is left unpruned: their values are spread over earlier steps.
+    - It has `aprune`, `adelete_for_runs` and `acopy_thread`.
+    - It prunes earlier turns when they are superseded.
+    - The newest step of a thread is the one that was stored last, whatever the wall clock said
+      (`adapters.checkpoints.ids`).
+    - A step's writes are one statement in a transaction of its own, so a failed or cancelled write cannot hold the
+      file's write lock.
+    - It reads back only plain values and messages, whatever LANGGRAPH_STRICT_MSGPACK says.
+    - Errors of the storage are `ThreadError`s that say how to fix them.
+
+    A thread with delta channels in its state is not pruned: their values are spread over earlier steps.
 
     Args:
         connection: Opened by `open_connection(path, None)`.
@@ -150,10 +157,10 @@ class PruningSqliteSaver(AsyncSqliteSaver):
             await super().setup()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return a checkpoint; whoever goes on from it makes ids above all that the thread has, in any namespace.
+        """Return a checkpoint, and have later ids rise above all ids of the thread, in any namespace.
 
         Raises:
-            ConfigError: The installed LangGraph does not let them be kept in order.
+            ConfigError: The installed LangGraph does not allow ids to be kept in order.
         """
         place = config.get("configurable", {})
         thread_id, namespace = str(place["thread_id"]), str(place.get("checkpoint_ns", ""))
@@ -205,12 +212,12 @@ class PruningSqliteSaver(AsyncSqliteSaver):
     ) -> RunnableConfig:
         """Store a checkpoint, and drop what it supersedes.
 
-        Ids rise by `aget_tuple`, so one below the newest is met where LangGraph does not make the thread's ids, or
-        another program writes to the thread at the same time; the turn then stops, before it has given an old turn's
+        `aget_tuple` makes ids rise. So an id below the newest one means that LangGraph does not make the thread's ids,
+        or that another program writes to the thread at the same time. The turn then stops before it gives an old turn's
         answer.
 
         Raises:
-            ThreadError: The storage failed; or the checkpoint would lie below the newest of its namespace, where it
+            ThreadError: The storage failed; or the checkpoint would be older than the newest of its namespace, and
                 would never be found again.
         """
         place = config.get("configurable", {})
@@ -275,7 +282,7 @@ class PruningSqliteSaver(AsyncSqliteSaver):
             raise ValueError(f"unknown strategy {strategy!r}: keep_latest, delete or delete_all")
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
-        """Delete every checkpoint whose metadata names one of these runs, in all threads and namespaces."""
+        """Delete every checkpoint of these runs, by its metadata, in all threads and namespaces."""
         wanted = json.dumps([str(run_id) for run_id in run_ids])
         async with self._transaction() as connection:
             # As text first: newer versions of SQLite take bytes for their own binary JSON.
@@ -292,10 +299,10 @@ class PruningSqliteSaver(AsyncSqliteSaver):
                 await _delete(connection, thread_id, [CheckpointStep(*step)])
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy all checkpoints and pending writes of a thread to a new one; nothing where the source has none.
+        """Copy all checkpoints and pending writes of a thread to a new one; do nothing if the source has none.
 
         Raises:
-            ThreadError: The target has checkpoints already, and two histories do not mix.
+            ThreadError: The target already has checkpoints, and two histories cannot be mixed.
         """
         source, target = str(source_thread_id), str(target_thread_id)
         async with self._transaction() as connection:
@@ -422,7 +429,7 @@ async def _any_delta_channels(
 
 @asynccontextmanager
 async def open_saver(path: Path | str) -> AsyncGenerator[PruningSqliteSaver]:
-    """Open the saver of a file, which is made where there is none, and close it at the end.
+    """Open the saver of a file, and close it at the end; create the file if it does not exist.
 
     Raises:
         ThreadError: The file cannot be opened, read or written.
