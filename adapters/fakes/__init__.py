@@ -1,1 +1,1 @@
-"""Fakes of the ports: they ship with the product, and run the same conformance suites as what they stand for."""
+"""Fakes of the ports: they ship with the product, and run the same conformance suites as the real adapters."""

@@ -1,4 +1,4 @@
-"""An entailment checker that reads nothing: it says what it was told to say."""
+"""A fake entailment checker: it returns scripted verdicts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ ScriptedEntailment = Entailment | None
 
 
 class FakeEntailment:
-    """Says of each claim what its script holds, with certainty.
+    """A checker that returns the scripted verdict of each claim, with certainty 1.
 
     Args:
-        script: What to say of claims that hold a text; `None` for not asked. The first one that fits decides.
-        otherwise: What to say of every other claim.
-        error: Raised in the place of any reply.
+        script: Verdicts by a text in the claim; `None` for not asked. The first text that the claim contains decides.
+        otherwise: The verdict of every other claim.
+        error: Raised instead of any reply.
 
     Attributes:
         seen: The questions it was asked, call by call.
@@ -35,10 +35,10 @@ class FakeEntailment:
         self.seen: list[tuple[EntailmentQuestion, ...]] = []
 
     async def check(self, questions: Sequence[EntailmentQuestion]) -> EntailmentReply:
-        """Return what the script says.
+        """Return the scripted verdicts.
 
         Raises:
-            EntailmentUnavailable: It was told to raise it.
+            EntailmentUnavailable: The script says so.
         """
         self.seen.append(tuple(questions))
         if self._error is not None:

@@ -1,7 +1,7 @@
-"""What the scripted server says where nobody told it what to say: a model that behaves.
+"""The scripted server's default replies: those of a well-behaved model.
 
-It also knows the wire forms: the chat completion, its stream, the list of models, the verdict of a MOSEC moderator.
-Only the standard library is imported, so that the server starts at once.
+The module also has the wire formats: the chat completion, its stream, the list of models, the verdict of a MOSEC
+moderator. It imports only the standard library, so that the server starts at once.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class ModelRequest:
     Attributes:
         path: Without the query.
         text: The body as text.
-        body: The body parsed; `None` where it is no JSON.
+        body: The parsed body; `None` if it is not JSON.
     """
 
     method: str
@@ -102,7 +102,7 @@ class ModelRequest:
 
     @cached_property
     def tool_choice(self) -> ToolChoice:
-        """What the request carries: a request without tools carries `none`, one with tools and no word `auto`."""
+        """The request's `tool_choice`; without one it is `auto` if the request has tools, else `none`."""
         choice = self.fields.get("tool_choice")
         if isinstance(choice, dict):
             return "named"
@@ -120,7 +120,7 @@ class ModelRequest:
 
     @cached_property
     def purpose(self) -> Purpose:
-        """What a model is asked for here; empty where no model is asked."""
+        """The purpose of the model that is asked; empty if no model is asked."""
         if self.is_mosec or (self.is_chat and "guard" in str(self.fields.get("model")).lower()):
             return "moderation"
         if self.method == "POST" and self.path.endswith(("/embeddings", "/rerank")):
@@ -245,13 +245,13 @@ def follows(text: object, claim: object) -> bool:
 
 
 def answer_from(message: str) -> str:
-    """Quote the first sentence of each of the first two passages of evidence; `NO_ANSWER` where there is none."""
+    """Quote the first sentence of each of the first two passages of evidence; `NO_ANSWER` if there is none."""
     quoted = [quote(found["text"], found["number"]) for found in _EVIDENCE.finditer(message)]
     return " ".join([sentence for sentence in quoted if sentence][:2]) or NO_ANSWER
 
 
 def quote(passage: str, number: str) -> str:
-    """Return the first sentence of a passage with its citation before the full stop; empty where it has no prose."""
+    """Return the first sentence of a passage with its citation before the full stop; empty if it has no prose."""
     sentence = _SENTENCE.match(_first_prose(passage))
     words = sentence["words"] if sentence else _first_prose(passage)
     words = _CITATION.sub("", words).strip()
@@ -371,7 +371,7 @@ def verdict_of(said: ModelReply) -> dict[str, Any]:
 
 
 def models(window: int | None, names: Sequence[str] = MODELS) -> dict[str, Any]:
-    """Return the list of models, with `max_model_len` as vLLM writes it where a window is known."""
+    """Return the list of models; if the window is known, with `max_model_len` as vLLM writes it."""
     more = {} if window is None else {"max_model_len": window}
     data = [{"id": name, "object": "model", "created": 0, "owned_by": "guardian", **more} for name in names]
     return {"object": "list", "data": data}

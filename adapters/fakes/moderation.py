@@ -1,4 +1,4 @@
-"""A moderator that judges nothing: it says what it was told to say."""
+"""A fake moderator: it returns scripted verdicts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the scripted server says as an embedding model and as a reranker: by stems and pieces of words, no meaning.
+"""The scripted server as an embedding model and as a reranker: it uses stems and pieces of words, not meaning.
 
-Only the standard library is imported, so that the server starts at once.
+It imports only the standard library, so that the server starts at once.
 """
 
 from __future__ import annotations

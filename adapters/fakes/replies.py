@@ -35,16 +35,16 @@ SSE: Final = "text/event-stream"
 
 @dataclass(frozen=True, slots=True)
 class SocketReply:
-    """What goes over the socket.
+    """A reply as it is sent over the socket.
 
     Attributes:
         pieces: The body; the pieces of a stream are sent one by one as chunks, others together with their length.
-        delay_headers_s: Seconds before the first byte; `None` where the script has no word on it.
+        delay_headers_s: Seconds before the first byte; `None` if the script does not say.
         delay_body_s: Seconds between the headers and the body.
         drip_s: Seconds after each byte of the body.
         hang: Never answer.
-        reset: Reset the connection in the place of an answer, or where it is cut.
-        cut_at: Close the connection after so many bytes of the body.
+        reset: Reset the connection instead of an answer, or at the point of the cut.
+        cut_at: Close the connection after this many bytes of the body.
     """
 
     status: int = 200
@@ -77,7 +77,7 @@ def answer_to(asked: ModelRequest, number: int, reply: Reply, otherwise: SocketR
         asked: The request.
         number: Its number, for the ids in the answer.
         reply: What the script says; may be empty.
-        otherwise: The answer where the script has no word on the body and no model is asked.
+        otherwise: The answer if the script does not set the body and no model is asked.
     """
     status = int(reply.get("status", 200))
     answer = _body(asked, number, reply, otherwise)

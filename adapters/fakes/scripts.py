@@ -196,7 +196,7 @@ class Script:
         self._lock = threading.Lock()
 
     def reply_to(self, asked: ModelRequest) -> tuple[int | None, Reply]:
-        """Return the step that decides, counted from 1, and its reply; no step and an empty reply where none does."""
+        """Return the step that decides, counted from 1, and its reply; `None` and an empty reply if no step does."""
         decided: tuple[int | None, Reply] = (None, {})
         with self._lock:
             for number, step in enumerate(self._steps, 1):

@@ -33,7 +33,7 @@ class Breach:
 
 
 def breach_of(messages: Messages) -> Breach | None:
-    """Return the first rule that messages break, in the order of `RULES`; `None` where they keep all."""
+    """Return the first rule that messages break, in the order of `RULES`; `None` if they keep all."""
     return next((found for rule in RULES for found in rule(messages)), None)
 
 

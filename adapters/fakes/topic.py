@@ -1,4 +1,4 @@
-"""A topic probe without an index: it says of each text what it was told."""
+"""A fake topic probe without an index: it returns scripted values."""
 
 from __future__ import annotations
 
