@@ -1,4 +1,4 @@
-"""What is made in the data folder is its owner's alone: people's words and copies of documents stand there."""
+"""Private files in the data folder: only its owner may read users' words and copies of documents there."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def can_write(folder: Path) -> bool:
 
 
 def hold_lock(path: Path, timeout_s: float) -> FileLock:
-    """Take a lock between processes, in a file of its own whose folder is made where it is missing; return it held.
+    """Take a lock between processes, in a file of its own, and return it held; make the folder if it is missing.
 
     Raises:
-        TimeoutError: Another process has held it for that long.
-        OSError: Its folder cannot be written to, or the file system knows no locks.
+        TimeoutError: Another process has held the lock for that long.
+        OSError: Its folder cannot be written to, or the file system does not support locks.
     """
     from filelock import FileLock
 
@@ -60,10 +60,10 @@ def hold_lock(path: Path, timeout_s: float) -> FileLock:
 
 @contextmanager
 def owner_only() -> Generator[None]:
-    """Have every file that is made meanwhile readable for its owner alone, also where a library makes it.
+    """Make every file that is created in the block readable only for its owner, also if a library creates it.
 
-    The mask is the whole process's: what other threads make meanwhile is no more open than it would be. The process has
-    its own back when the last of several such blocks is over.
+    The mask applies to the whole process: files that other threads create meanwhile are never more open than usual. The
+    process gets its own mask back when the last of several such blocks ends.
     """
     with _CHANGING:
         before = os.umask(_OTHERS)

@@ -1,11 +1,10 @@
-"""Threads in which sources wait.
+"""Threads for sources that block.
 
-asyncio's own pool has few threads on a small machine, six where there are two cores. Three sub-queries to three sources
-are nine waits, so that some would begin when others have ended; and a server that stands still would keep moderation
-from its thread.
+asyncio's own pool has few threads on a small machine: six on two cores. Three sub-queries to three sources are nine
+waits, so some would start only after others have ended. A server that hangs would also keep moderation from its thread.
 
-Python waits for the threads of its pools before a process ends. Nobody waits for these: a command that has its answer
-ends, whatever a source that was given up is still doing. So only what reads belongs here.
+Python waits for the threads of its pools before a process ends, but not for these. A command that has its answer ends,
+even if an abandoned source is still running. So only code that reads belongs here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The entailment port over a model behind a server: what is asked of it, and what becomes of its faults."""
+"""The entailment port over a model on a server: the questions to it, and the handling of its faults."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ one answer for each entry. confidence, 0 to 1, is how sure you are."""
 
 
 def form_schema() -> dict[str, Any]:
-    """Return the form as a JSON schema, in the part of it that servers enforce."""
+    """Return the form as a JSON schema, in the subset of JSON Schema that servers enforce."""
     answer = {
         "type": "object",
         "properties": {
@@ -64,13 +64,13 @@ def form_schema() -> dict[str, Any]:
 
 
 class ChatJudge:
-    """Asks a chat model.
+    """A judge that asks a chat model.
 
-    The form is enforced by the server where it can do that; one that refuses the schema is asked in words from then on.
+    The server enforces the form if it can. A server that refuses the schema is asked in words from then on.
 
     Args:
         model: Made with the purpose `entail`; its access's `timeout_s` is for all claims of one draft together.
-        settings: The beginning of the names of its settings, for people.
+        settings: The prefix of its settings' names, for messages.
     """
 
     def __init__(self, model: ChatModel, settings: str = "GUARDIAN_ENTAIL") -> None:

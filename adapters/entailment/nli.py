@@ -36,11 +36,11 @@ _NUMBERED: Final = re.compile(r"label_(\d{1,2})")
 
 
 class NliModel:
-    """Asks one model of natural language inference.
+    """A client for one model of natural language inference.
 
     Args:
         access: The model; its `timeout_s` is for all claims of one draft together.
-        labels: What `LABEL_0`, `LABEL_1`, ... stand for, for models that have no names for their labels.
+        labels: The meanings of `LABEL_0`, `LABEL_1`, ..., for models without names for their labels.
         pauses: Between tries.
     """
 

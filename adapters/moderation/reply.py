@@ -33,11 +33,11 @@ _DEEPEST: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class GuardReply:
-    """What a reply says.
+    """The content of a guard model's reply.
 
     Attributes:
-        categories: Those that are known, once each, as they came; none where the level is Safe.
-        refusal: `Yes` or `No`; `None` where it is not said.
+        categories: The known ones, once each, in the reply's order; none if the level is Safe.
+        refusal: `Yes` or `No`; `None` if the reply does not say.
     """
 
     level: SafetyLevel
@@ -46,10 +46,10 @@ class GuardReply:
 
 
 def read_verdict(text: str) -> GuardReply | None:
-    """Read a guard model's lines; `None` where they hold no verdict, or one that cannot be trusted.
+    """Read a guard model's lines; `None` if they hold no verdict, or one that cannot be trusted.
 
-    The level is read first, so that nothing else in the reply can lose it. Of several levels the strictest counts;
-    several of which none is stricter than Safe are no verdict.
+    The level is read first, so that nothing else in the reply can hide it. Of several levels the strictest counts;
+    several levels with none stricter than Safe are not a verdict.
     """
     lines = without_thinking(text).split("\n")
     return _reading(
@@ -62,7 +62,7 @@ def read_verdict(text: str) -> GuardReply | None:
 def read_body(body: str) -> GuardReply | None:
     """Read a moderation server's reply: a JSON object, in wrappers or not, a JSON string of lines, or the lines.
 
-    `None` where it holds no verdict, or one that cannot be trusted. A key that stands twice counts twice.
+    Return `None` if it holds no verdict, or one that cannot be trusted. A key that occurs twice counts twice.
     """
     try:
         value: object = json.loads(body, object_pairs_hook=_Members)

@@ -1,18 +1,20 @@
-"""The embedded moderation provider: a rule pack (`language/attacks/rules.toml`) over a message's matching view. No model, no network.
+"""The embedded moderation provider: a rule pack (`language/attacks/rules.toml`) over a message's matching view.
 
-Its reach is small and is stated here, because a guard that promises more than it holds is worse than none:
+It uses no model and no network. Its reach is small and is stated here, because a guard that promises more than it
+delivers is worse than none:
 
-- It knows classic jailbreaks and prompt injection by their wording, in English and Russian. New wordings, other
-  languages, paraphrases and attacks spread over several messages pass. How a known wording is written does not matter: spelt, cut in two,
-  with tags, entities, signs or digits in it, and once coded in base64, in hexadecimal, as an address or backwards.
-- Words of harm are no rule: on published sets they fire as often on safe prompts as on unsafe ones. A harmful
+- It recognises classic jailbreaks and prompt injection by their wording, in English and Russian. New wordings, other
+  languages, paraphrases and attacks spread over several messages pass. The spelling of a known wording does not matter:
+  it may be spelt out, cut in two, or have tags, entities, signs or digits in it. It may also be encoded once: in
+  base64, in hexadecimal, as an address or backwards.
+- Harmful words are not a rule: on published sets they fire as often on safe prompts as on unsafe ones. A harmful
   question in plain words is Safe here.
-- A mention is told from a use by punctuation and by the shape of the sentence: a strong rule that matches inside
-  quotation marks, after the beginning of a question ("how does ...", «почему ...»), or in what somebody else is told
-  to say (", the mail says", «пишет начальник») counts as weak. Whoever words an attack that way is Controversial, not
-  Unsafe, and with the default `block_threshold` the turn goes on.
+- Punctuation and the shape of the sentence distinguish a mention from a use. A strong rule counts as weak if it matches
+  inside quotation marks, after the beginning of a question ("how does ...", «почему ...»), or in reported speech
+  (", the mail says", «пишет начальник»). An attack in such words is Controversial, not Unsafe, and with the default
+  `block_threshold` the turn goes on.
 
-What was measured stands in `tests/adapters/test_moderation_rules.py`, which holds it.
+`tests/adapters/test_moderation_rules.py` states the measurements and checks them.
 """
 
 from __future__ import annotations

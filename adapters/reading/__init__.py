@@ -1,7 +1,7 @@
 """HTML, Word and PDF files as Markdown, so that they are cut, indexed and cited like Markdown files.
 
     html.read, docx.read, pdf.read      the bytes of a file -> Document
-    Converter                           the same in a process of its own, which hostile files may bring down
+    Converter                           the same in a separate process, because hostile files may crash it
 
 The libraries are the optional extra `formats`; each is imported when the first file of its format is met.
 """

@@ -50,11 +50,11 @@ class Chunk:
     Attributes:
         ordinal: Its place in the page, from 0.
         path: The headings above it, outermost first; the page's own title is not among them.
-        anchor: What a link to its heading ends on; empty before the first heading.
-        first_line, last_line: Where it stands in the file, from 1.
-        text: Its lines as they are written, link targets and all.
-        headings: Every heading above and inside it: what is indexed as heading.
-        body: Its words without headings, targets, tags and lists of links: what is indexed as body.
+        anchor: The fragment of a link to its heading; empty before the first heading.
+        first_line, last_line: Its lines in the file, from 1.
+        text: Its lines as they are written, with link targets.
+        headings: Every heading above and inside it, indexed as heading.
+        body: Its words without headings, targets, tags and lists of links, indexed as body.
     """
 
     ordinal: int
@@ -111,7 +111,7 @@ def read(text: str, *, title: str | None = None, skip: int = 0) -> ChunkedPage:
 
     Args:
         text: The whole file, line breaks as `\n`.
-        title: The page's title where its front matter has one; else its first heading is.
+        title: The page's title if its front matter has one; else the first heading is the title.
         skip: How many lines at the top are front matter.
     """
     lines = text.split("\n")
@@ -182,7 +182,7 @@ class Heading(NamedTuple):
 
 
 def headings(text: str) -> list[Heading]:
-    """Return the headings of a Markdown text in order; what looks like one inside a list, a table or code is none."""
+    """Return the headings of a Markdown text in order, without lookalikes inside a list, a table or code."""
     found = _blocks(text, text.split("\n"))
     return [Heading(block.level, block.title, block.start) for block in found if block.kind == "heading"]
 

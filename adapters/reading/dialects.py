@@ -1,9 +1,12 @@
-"""Dialects of Markdown: what a site's generator would put together, put together before a page is cut.
+"""Dialects of Markdown: pages are assembled before they are cut, as a site's generator would do it.
 
-`mkdocs` is the dialect of MkDocs, its plugins and PyMdown's extensions: includes (`--8<-- "file"`, `{% include-markdown
-"file" %}`, `{!file!}`, `{* file *}`), variables (`{{ name }}`, also in links), admonitions, foldable blocks and tabs
-(`!!! note`, `??? tip`, `=== "Tab"`, `/// note | Title`). Includes stay inside the folder; what cannot be resolved is
-left out and told.
+`mkdocs` is the dialect of MkDocs, its plugins and PyMdown's extensions:
+
+- includes: `--8<-- "file"`, `{% include-markdown "file" %}`, `{!file!}`, `{* file *}`;
+- variables: `{{ name }}`, also in links;
+- admonitions, foldable blocks and tabs: `!!! note`, `??? tip`, `=== "Tab"`, `/// note | Title`.
+
+Includes stay inside the folder. What cannot be resolved is left out and reported.
 """
 
 from __future__ import annotations
@@ -68,13 +71,13 @@ def is_part(path: str, reading: DialectSettings) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """A page put together.
+    """An assembled page.
 
     Attributes:
         text: Markdown that needs no generator.
         lines: For each of its lines, counted from 0, the line of the file, counted from 1, that it comes from.
-        alone: Whether nothing but the file itself went into it.
-        problem: What was left out, and what to do about it; empty where nothing was.
+        alone: Whether only the file itself went into it.
+        problem: What was left out, and what to do about it; empty if nothing was.
     """
 
     text: str
@@ -89,13 +92,13 @@ class _DialectLine(NamedTuple):
 
 
 def flatten(text: str, reading: DialectSettings, *, page: Path, root: Path) -> Flat:
-    """Put a page together.
+    """Assemble a page.
 
     Args:
         text: The page.
         reading: Its folder's dialect and variables.
-        page: Where the page is.
-        root: The folder that is indexed; nothing outside is included.
+        page: The path of the page.
+        root: The folder that is indexed; nothing outside it is included.
     """
     lines = [_DialectLine(number, line) for number, line in enumerate(text.split("\n"), 1)]
     if reading.dialect is Dialect.PLAIN:
@@ -222,7 +225,7 @@ class _PageBuilder:
     # -------------------------------------------------------------------------------------------------- variables
 
     def filled(self, lines: Iterable[_DialectLine]) -> list[_DialectLine]:
-        """Return lines with variables replaced; those without a value are left out of prose, and left alone in code."""
+        """Return lines with variables replaced; those without a value are removed from prose and kept in code."""
         fence = _Fence()
         return [
             _DialectLine(line.number, self._in_code(line.text) if fence.holds(line.text) else self._in_prose(line.text))

@@ -1,4 +1,4 @@
-"""What the reader of a format returns, and the limits that all of them keep."""
+"""The result of a format's reader, and the limits for all readers."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Document:
 
     Attributes:
         text: Headings, paragraphs, lists, tables and code.
-        title: What the document calls itself; empty where it does not.
-        url: Its own address, http or https; empty where it names none.
-        updated: The day of its last change, `YYYY-MM-DD`; empty where it names none.
+        title: The document's own title; empty if it has none.
+        url: Its own address, http or https; empty if it names none.
+        updated: The day of its last change, `YYYY-MM-DD`; empty if it names none.
     """
 
     text: str

@@ -128,7 +128,7 @@ def _examine(path: Path, root: Path, scan: Scan) -> None:
 
 
 def limit(path: str, max_bytes: int) -> int:
-    """Return how many bytes a file may have, where a Markdown file may have so many."""
+    """Return how many bytes a file may have; `max_bytes` is the limit for Markdown."""
     return max_bytes if path.casefold().endswith(MARKDOWN) else max_bytes * FACTOR
 
 
@@ -171,7 +171,7 @@ def decode(content: bytes) -> str:
 
 
 def why(error: OSError) -> str:
-    """Return what to tell of a file that cannot be read now; what was indexed of it stays."""
+    """Return the message for a file that cannot be read now; its indexed content stays."""
     return f"cannot be read ({_describe_error(error)}): allow reading it, then index again"
 
 

@@ -31,11 +31,11 @@ _LONGEST = 500
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What a page says of itself; `None` where it says nothing usable.
+    """The front matter of a page; a field is `None` if the page says nothing usable.
 
     Attributes:
         lines: How many lines at the top of the file belong to it.
-        problem: What is wrong with it and how to mend it; empty where nothing is.
+        problem: What is wrong with it and how to fix it; empty if nothing is.
     """
 
     title: str | None = None

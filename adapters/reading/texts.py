@@ -27,11 +27,11 @@ class Text:
     """A file as Markdown.
 
     Attributes:
-        text: With front matter, where it has some.
-        digest: The hash of all that went into it.
-        alone: Whether that is the file alone; else a change elsewhere may change it.
-        problem: What was left out; empty where nothing was.
-        lines: The lines of the file that its lines come from, where these differ; empty for a file of another format.
+        text: With front matter, if it has any.
+        digest: The hash of everything that went into it.
+        alone: Whether that is only the file; else a change elsewhere may change the text.
+        problem: What was left out; empty if nothing was.
+        lines: For each line its line in the file, if they differ; empty for a file of another format.
     """
 
     text: str
@@ -46,7 +46,7 @@ class Text:
         return self.lines is None or bool(self.lines)
 
     def placed(self, chunk: Chunk) -> Chunk:
-        """Return a chunk of this text with its place in the file; line 0 where the file has no lines."""
+        """Return a chunk of this text with its place in the file; line 0 if the file has no lines."""
         if self.lines is None:
             return chunk
         if self.lines:
@@ -79,7 +79,7 @@ class TextReader:
         self._kept: Path | None = None
 
     def known_as(self, path: str, content: bytes, reading: DialectSettings) -> str | None:
-        """Return the digest of a file as far as it can be told without reading it as text."""
+        """Return the digest of a file; `None` if it depends on reading the file as text."""
         return None if _is_flattened(path, reading) else sha256(content).hexdigest()
 
     def read(self, root: Path, path: str, content: bytes, reading: DialectSettings) -> Text:
