@@ -35,29 +35,29 @@ class DeliveryChannel(Protocol):
 
     @property
     def name(self) -> str:
-        """Where it leads, for people: nothing of it is secret."""
+        """The destination, for people; it contains no secret."""
         ...
 
     async def send(self, delivery: Delivery, deadline: float) -> None:
-        """Hand a delivery over; the same one twice does no harm where the receiver can tell by its key.
+        """Send a delivery; a duplicate does no harm if the receiver checks the key.
 
         Args:
             delivery: What is sent.
             deadline: A moment on the running loop's clock, for all tries together.
 
         Raises:
-            ServerFault: It was not taken, or nobody knows whether it was.
+            ServerFault: The receiver did not accept it, or it is unknown whether it did.
         """
         ...
 
 
 def key_of(scope: str, ticket: Ticket) -> str:
-    """Return what a receiver tells tickets apart by: 32 hexadecimal digits, of turn and question.
+    """Return the key by which a receiver distinguishes tickets: 32 hexadecimal digits, from turn and question.
 
-    The question is part of it for turns whose ids are used again after their conversation was deleted.
+    The question is part of the key because a turn's id may be used again after its conversation was deleted.
 
     Args:
-        scope: Whose conversations these are: ids are only unique within one deployment.
+        scope: The deployment of the conversations: ids are unique only within one deployment.
         ticket: The ticket.
     """
     named = json.dumps([scope, ticket.thread_id, ticket.turn_id, ticket.question])

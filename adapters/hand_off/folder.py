@@ -24,16 +24,15 @@ _HALF: Final = re.compile(r"\.\d{8}T\d{6}Z-[0-9a-f]{16}\.(?:md|json)\.\d+\.tmp")
 
 
 class HandOffFolder:
-    """Writes tickets into a folder, which is made where it is missing.
+    """A channel that writes tickets into a folder, which it makes if it is missing.
 
-    Users' words stand in the files: only their owner may read them (mode 0600), and look into a folder that is made here
-    (0700).
+    The files hold users' words: only their owner may read them (mode 0600) and list a folder that is made here (0700).
 
-    A ticket's files have one name at every try: who sends it again finds them there. The JSON file is written last,
-    so whoever waits for one finds both; each appears whole, or not at all.
+    A ticket's files have the same name at every try, so a retry finds them. The JSON file is written last: if it is
+    there, both files are. Each file appears whole, or not at all.
 
     Args:
-        folder: On a file system that renames in one step.
+        folder: On a file system with atomic renames.
     """
 
     def __init__(self, folder: Path) -> None:

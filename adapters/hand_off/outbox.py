@@ -50,8 +50,8 @@ class OutboxEntry:
     Attributes:
         kept_at, delivered_at: ISO 8601 in UTC; the second `None` while it is kept.
         ticket: As JSON; `None` once it is delivered: then the receiver has it.
-        tries: How often it was tried to send it, without success.
-        refused: How often its receiver said no, of these tries.
+        tries: The number of failed tries to send it.
+        refused: How many of these tries the receiver refused.
         why: Why the last try failed, and what to do.
     """
 
@@ -68,7 +68,7 @@ class OutboxEntry:
 
     @property
     def state(self) -> str:
-        """`delivered`, `kept` (will be sent again by itself) or `failed` (only by the command)."""
+        """`delivered`, `kept` (will be sent again automatically) or `failed` (only the command sends it again)."""
         if self.delivered_at is not None:
             return "delivered"
         return "failed" if self.refused >= MOST_REFUSALS else "kept"
@@ -85,13 +85,13 @@ class OutboxEntry:
 
 
 class Outbox:
-    """Keeps hand-offs in an SQLite file, which is opened for each piece of work: these are seldom.
+    """The store of hand-offs in an SQLite file. The file is opened for each operation, because these are rare.
 
-    All but `keep` and `forget` leave a file that is not there alone. Users' words stand in it: only its owner may read it.
+    Reading and `forget` do not create a missing file. It holds users' words, so only its owner may read it.
 
     Args:
         path: The file.
-        scope: Whose conversations these are; part of the keys that receivers see.
+        scope: The deployment of the conversations; part of the keys that receivers see.
     """
 
     def __init__(self, path: Path, scope: str) -> None:
@@ -132,10 +132,10 @@ class Outbox:
         return await self._read("ORDER BY kept_at, thread_id, turn_id")
 
     async def waiting(self, *, all_of_them: bool = False) -> list[OutboxEntry]:
-        """Return those to be sent, those that were tried least first: one that fails must not hold up the others.
+        """Return the hand-offs to send, least tried first, so that one that fails does not block the others.
 
         Args:
-            all_of_them: Also those that were refused so often that they are left alone.
+            all_of_them: Also those that were refused so often that they are skipped otherwise.
 
         Raises:
             HandOffFailed: The file cannot be read.

@@ -30,14 +30,15 @@ DELIVERED: Final = Receipt(delivery=DeliveryStatus.DELIVERED)
 
 
 class OutboxSink:
-    """Takes hand-offs to one channel, by way of an outbox.
+    """A sink that sends hand-offs to one channel through an outbox.
 
-    While a ticket is being sent, a lock that the kernel frees keeps every other process and task off it; whoever
-    comes next sees whether it was delivered. Opened (`async with`), it sends in the background what was kept before.
+    While a ticket is being sent, a lock that the kernel frees keeps all other processes and tasks from sending it. The
+    next holder sees whether it was delivered. Once opened (`async with`), the sink sends earlier tickets in the
+    background.
 
     Args:
-        outbox: Where tickets are kept.
-        channel: Where they go.
+        outbox: Keeps the tickets.
+        channel: Delivers them.
         locks: A folder for lock files, the same for all processes.
         timeout_s: For delivering one ticket, in seconds.
     """
@@ -81,10 +82,10 @@ class OutboxSink:
         return DELIVERED
 
     async def send_kept(self, *, all_of_them: bool = False) -> None:
-        """Send what is kept, one ticket after another, until nobody is there to take them.
+        """Send the kept tickets, one after another, until the receiver is unreachable.
 
         Args:
-            all_of_them: Also those that were refused so often that they are left alone otherwise.
+            all_of_them: Also those that were refused so often that they are skipped otherwise.
 
         Raises:
             HandOffFailed: The outbox cannot be read or written.

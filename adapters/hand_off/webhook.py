@@ -39,18 +39,19 @@ _WAYS_OUT: Final = {
 
 
 class Webhook:
-    """Posts tickets to an address. Any status from 200 to 299 is a receipt; what else a reply says is not read.
+    """A channel that posts tickets to an address. Any status from 200 to 299 is a receipt; nothing else is read.
 
-    Every try has the same `Idempotency-Key`, so a receiver can drop what it has had: where a reply is lost on its way, nobody
-    here knows whether the ticket arrived, and it is sent again. With a key, requests carry it as a bearer token, and
-    in `X-Guardian-Signature` the HMAC-SHA256 of the body under it (RFC 2104), as `sha256=` and hexadecimal digits.
+    Every try has the same `Idempotency-Key`, so a receiver can drop duplicates. If a reply is lost, Guardian does not
+    know whether the ticket arrived, and sends it again. With a key, requests carry it as a bearer token.
+    `X-Guardian-Signature` then has the HMAC-SHA256 of the body with this key (RFC 2104), as `sha256=` and hexadecimal
+    digits.
 
-    A client is made for each ticket and closed behind it, so that none outlives its event loop. Redirections are not
-    followed: they would carry the ticket, and the key, to a stranger.
+    Each ticket has a client of its own, closed afterwards, so that none outlives its event loop. Redirections are not
+    followed: they would carry the ticket and the key to a stranger.
 
     Args:
         url: An address with `http` or `https`.
-        key: Empty where the receiver expects none.
+        key: Empty if the receiver expects none.
         pauses: Between tries.
     """
 
@@ -65,10 +66,10 @@ class Webhook:
         return host_of(self._url)
 
     async def send(self, delivery: Delivery, deadline: float) -> None:
-        """Post a ticket, again where the fault may pass and there is time.
+        """Post a ticket, and retry it if the fault may pass and there is time.
 
         Raises:
-            ServerFault: It was not taken, or nobody knows whether it was.
+            ServerFault: The receiver did not accept it, or it is unknown whether it did.
         """
         try:
             await with_retries(lambda: self._post(delivery), retries=_RETRIES, deadline=deadline, pauses=self._pauses)
