@@ -96,9 +96,9 @@ class _Date:
 def period_of(text: str, today: date) -> tuple[str, str] | None:
     """Return the first and the last day of the period that a text names, as a plan would write them.
 
-    Two dates are a period, one is a day, a month or a year, or where a period begins: "since 2026-11-01". A date
-    without a year is the last one that has begun. Weeks begin on Monday. A period that would begin before the calendar
-    does begins with its first day.
+    Two dates are a period. One date is a day, a month or a year, or the beginning of a period: "since 2026-11-01". A
+    date without a year is the last one that has begun. Weeks begin on Monday. A period that would begin before the
+    calendar begins on the calendar's first day.
     """
     folded = _written_out(fold(text))
     written = [_read(match) for match in _matches(folded)]

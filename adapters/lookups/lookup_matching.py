@@ -82,10 +82,10 @@ class Chooser:
         return math.log(1 + (len(self._lookups) + 1) / (0.5 + having))
 
     def choose(self, query: str, today: date) -> LookupMatch | None:
-        """Return the lookup whose questions are most like the query, with the values that the query has for it.
+        """Return the lookup with the questions most similar to the query, and the query's values for it.
 
-        One that needs a value which the query does not have is passed over. "It does not work" asks for none, unless
-        that is a lookup's very question.
+        A lookup that needs a value that the query does not have is skipped. "It does not work" asks for no lookup,
+        unless it is exactly a lookup's question.
         """
         least = OWN_WORDS if is_vague(query) else LEAST_LIKENESS
         ranked = sorted(
@@ -165,11 +165,11 @@ def _without_bounds(argument: LookupArgument, text: str) -> Value | None:
 
 
 def arguments_from(query: str, lookup: Lookup, today: date) -> dict[str, str]:
-    """Return the values that a query's words have for a lookup's arguments, as a plan would write them.
+    """Return a query's values for a lookup's arguments, as a plan would write them.
 
-    The first date of a lookup is where a period begins, the second where it ends. A number stands before or behind a
-    cue; where the cue counts days, a period up to today is counted in days. A choice is found by its words. A text is
-    what is quoted or is an identifier, or else what follows a cue.
+    The first date of a lookup is the beginning of a period, the second its end. A number comes before or after a cue;
+    if the cue counts days, a period up to today is counted in days. A choice is found by its words. A text is a
+    quotation or an identifier, or else the words after a cue.
     """
     tidy = clean(query)
     period = period_of(tidy, today)
@@ -243,10 +243,10 @@ _QUOTED: Final = re.compile(r"`([^`\n]{1,80})`|«([^»\n]{1,80})»|“([^”\n]{
 
 
 def sentence(template: str, row: Mapping[str, object], values: Mapping[str, Value], language: Language) -> str:
-    """Return a row as a sentence: its columns stand above arguments of the same name.
+    """Return a row as a sentence: its columns override arguments of the same name.
 
     Raises:
-        LookupFault: The template names what neither has.
+        LookupFault: The template has a name that is neither a column nor an argument.
     """
     said = {name: _write_value(value, language) for name, value in {**values, **row}.items()}
     try:
@@ -305,7 +305,7 @@ _BEYOND: Final = {
 
 
 def said_in(language: Language | None, lookup: Lookup) -> Language:
-    """Return the language to say a lookup's rows in: the wanted one where it has it."""
+    """Return the language for a lookup's rows: the wanted one if the lookup has it."""
     return language if language in lookup.row and language is not None else next(iter(lookup.row))
 
 

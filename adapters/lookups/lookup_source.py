@@ -27,7 +27,7 @@ from contracts.ports import SearchReply, SearchRequest
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of one statement, in its order, each by column; `cut` says why there are no more of them."""
+    """The rows of one statement, in its order, each by column; `cut` says why more rows are missing."""
 
     rows: tuple[Mapping[str, object], ...]
     cut: str = ""
@@ -49,24 +49,24 @@ def utc_now() -> datetime:
 class LookupSource:
     """Evidence from the lookups of a profile.
 
-    A request's own lookups are run, those of this kind of source. Where there are none, the one is whose questions are
-    most like the query. A row is an item: what it says is a sentence in the language of the request, its reference is
-    `db:<lookup>(<values>)#<row>`. No row is an item, too: that nothing was found is an answer.
+    The request's own lookups of this kind of source are run. If there are none, the lookup with the questions most
+    similar to the query is run. Each row becomes an item: a sentence in the language of the request, with the reference
+    `db:<lookup>(<values>)#<row>`. An empty result becomes an item, too: that nothing was found is an answer.
 
-    Confidence says how sure it is that this was asked, for the engine itself does not err by degrees: 1.0 where the plan
-    named the lookup, for then somebody has read the question, and `(1 + likeness) / 2` where its words chose it
-    (`adapters/lookups/lookup_matching.py`), that is from .75 to 1. Where neither asks for one, or what is asked for has no
-    row, those are run that stand for the request's type, with `UNASKED`.
+    Confidence says how certain it is that this was asked; the engine's own result is certain. It is 1.0 if the plan
+    named the lookup, because then the planner has read the question. It is `(1 + likeness) / 2`, from .75 to 1, if the
+    query's words chose it (`adapters/lookups/lookup_matching.py`). If neither asks for a lookup, or the lookups have no
+    row, the lookups for the request's type are run, with the confidence `UNASKED`.
 
-    Where a row stands on a page, the page is what a citation shows: the columns `page_path`, `page_title`,
-    `page_heading`, `page_url` and `page_kb_id` say which.
+    If a row comes from a page, a citation shows that page: the columns `page_path`, `page_title`, `page_heading`,
+    `page_url` and `page_kb_id` name it.
 
     Args:
         kind: `db` or `neo4j`.
-        lookups: All of the profile; those of other kinds are left alone.
+        lookups: All of the profile; those of other kinds are ignored.
         ask: The engine.
-        calls: Chooses in another way than by the words alone.
-        of_type: Says in another way what is run for the request's type.
+        calls: Another way to choose lookups than only by the words.
+        of_type: Another way to choose the lookups for the request's type.
         now: The wall clock; "today" is a day in UTC.
     """
 
@@ -97,7 +97,7 @@ class LookupSource:
         """Run what the request asks for.
 
         Raises:
-            SourceUnavailable: Nothing that it asks for could be run. Where only a part could, its trace says why.
+            SourceUnavailable: Nothing that it asks for could be run. If only a part could, the trace says why.
         """
         today = self._now().astimezone(UTC).date()
         faults: list[SourceUnavailable] = []

@@ -1,7 +1,7 @@
 """The `db` source: a profile's lookups over SQLite or PostgreSQL.
 
-That nothing is changed, and that no statement takes for ever, is held by the engine and not by reading statements:
-one hostile statement passed a check by parsing alone (docs/decisions.md, 21).
+The database engine prevents changes and endless statements. Reading the statements is not enough: one hostile statement
+passed a check that only parsed (docs/decisions.md, 21).
 """
 
 from __future__ import annotations
@@ -60,16 +60,16 @@ class _SqlLimits:
 class DatabaseSource:
     """Evidence from a database, by the lookups of a profile: see `LookupSource`.
 
-    Each lookup has its own connection, in a thread, so that one which hangs holds up nothing else.
+    Each lookup has its own connection, in a thread, so that one that hangs does not block the others.
 
     Args:
-        lookups: All of the profile; those of other sources are left alone.
+        lookups: All of the profile; those of other sources are ignored.
         url: `sqlite:///file.db`, or `postgresql://user:password@host/database`; a path is an SQLite file's.
         limits: Rows, bytes and seconds of one lookup.
         now: The wall clock.
 
     Raises:
-        ConfigError: The address is none, or of another database.
+        ConfigError: The address is not valid, or is of another kind of database.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class _SqlEngine:
     def rows(
         self, statement: str, values: Mapping[str, Value], limits: _SqlLimits, readable: Readable | None = None
     ) -> Rows:
-        """Run a statement; where `readable` is given, one that reads only that.
+        """Run a statement; if `readable` is given, the statement may read only that.
 
         Raises:
             _Stopped: The engine refused it, or a limit ended it.

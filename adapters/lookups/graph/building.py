@@ -1,12 +1,12 @@
-"""The graph of the documents, made from the system of record after it was read in.
+"""The graph of the documents, built from the system of record after indexing.
 
     (Page)-[HAS_SECTION]->(Section)      (Page)-[LINKS_TO]->(Page)         (Section)-[LINKS_TO]->(Page)
     (Section)-[MENTIONS]->(Setting)      (Section)-[MENTIONS]->(Command)   (Section)-[NAMES]->(Error)
     (Section)-[SETS]->(Setting)          (Section)-[DESCRIBES]->(Setting)  (Setting)-[REFERS_TO]->(Setting)
     (Error)-[MENTIONS]->(Setting)        (Error)-[MENTIONS]->(Command)
 
-It is made anew where the documents changed, beside the old one, which it then replaces in one step: a killed run
-leaves the old one or the new one.
+If the documents have changed, a new graph is built next to the old one and then replaces it in one step. So a killed
+run leaves either the old graph or the new one.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _SIGNATURE = "MATCH (g:Graph) RETURN g.signature AS signature"
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a run did: whether there was anything to do, and how much the graph holds."""
+    """The report of a run: whether there was anything to do, and how much the graph holds."""
 
     written: bool
     nodes: int = 0
@@ -78,10 +78,10 @@ def build(knowledge: Path, folder: Path) -> Built:
 
     Args:
         knowledge: The folder of the system of record.
-        folder: Where the graph lives, as `FILE`; made where it is missing.
+        folder: The folder of the graph, which is the file `FILE` in it; made if it is missing.
 
     Raises:
-        KnowledgeError: The record cannot be read, or the graph cannot be written; the old one is whole.
+        KnowledgeError: The record cannot be read, or the graph cannot be written; the old graph is intact.
     """
     try:
         with _alone(folder), closing(_open_record(knowledge)) as record:

@@ -1,4 +1,4 @@
-"""What a graph engine is to a source: one statement that reads, with values as parameters, within limits."""
+"""The port of graph engines: one reading statement, with values as parameters, within limits."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ TOO_LARGE: Final = "Return less in it, or raise database.max_bytes in the profil
 
 @dataclass(frozen=True, slots=True)
 class StatementLimits:
-    """How much of a graph one statement may take.
+    """The limits of one statement.
 
     Attributes:
-        rows: Rows that are read; of what is beyond them, one says that there are more.
+        rows: Rows that are read; one row beyond them shows that there are more.
         size: Bytes of all their values together, in UTF-8, at most.
-        seconds: After which the engine breaks the statement off.
+        seconds: The time after which the engine stops the statement.
     """
 
     rows: int = 50
@@ -50,7 +50,7 @@ class StatementLimits:
 
 @dataclass(frozen=True, slots=True)
 class RowSet:
-    """The rows of one statement, in its order, each by column; `cut` says why there are no more of them."""
+    """The rows of one statement, in its order, each by column; `cut` says why more rows are missing."""
 
     rows: list[Row]
     cut: str = ""
@@ -65,13 +65,13 @@ class GraphEngine(Protocol):
         """Return the rows of one statement, in its order, each by the names of its columns.
 
         Args:
-            statement: It reads; see `check`.
+            statement: It only reads; see `check`.
             parameters: Its values by name.
-            limits: What it may take.
-            asked: What it is called in messages: `name_statement` of a lookup.
+            limits: Its limits.
+            asked: Its name in messages: `name_statement` of a lookup.
 
         Raises:
-            SourceUnavailable: It could not be run, or not in time, or its first row alone is too large.
+            SourceUnavailable: It could not be run, or not in time, or even its first row is too large.
         """
         ...
 
@@ -118,10 +118,10 @@ def name_statement(lookup: str) -> str:
 
 
 def take_rows(rows: Iterable[Row], limits: StatementLimits, asked: str) -> RowSet:
-    """Take rows until a limit, whole ones only; what was left out is said, for half a list looks like a whole one.
+    """Return whole rows up to a limit, and say what was left out, because half a list looks like a whole one.
 
     Raises:
-        SourceUnavailable: The first row alone is too large: leaving it out would say that there is none.
+        SourceUnavailable: Even the first row is too large: without it, the result would look empty.
     """
     kept: list[Row] = []
     size = 0

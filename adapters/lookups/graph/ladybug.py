@@ -1,9 +1,9 @@
 """The embedded engine: a graph in one file, opened for reading only.
 
-One `Database` serves all threads, with a few connections that they share, each used by one thread at a time: a
-connection keeps memory of the pool after its statement, and fifty of them have used it up. The library releases the
-interpreter's lock while it works. A file that was replaced is opened anew; who still reads the old one reads it to the
-end.
+One `Database` serves all threads through a few shared connections. One thread at a time uses a connection. There are
+few because a connection keeps memory of the pool after its statement; fifty of them have used it up. The library
+releases the interpreter's lock while it works. If the file is replaced, it is opened again; threads that still read the
+old file read it to the end.
 """
 
 from __future__ import annotations

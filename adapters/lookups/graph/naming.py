@@ -36,7 +36,7 @@ _PARTS: Final = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class NamePlace:
-    """Where an argument's names stand in the graph."""
+    """The label and property in the graph that hold an argument's names."""
 
     label: str
     key: str
@@ -56,7 +56,7 @@ class NameMatch:
 
 
 def namings(lookup: Lookup) -> dict[str, NamePlace]:
-    """Return where the names for a lookup's text arguments stand; of one that is compared otherwise, nothing."""
+    """Return the places of the names for a lookup's text arguments, except arguments that are compared otherwise."""
     labels = dict[str, str](re.findall(r"\(\s*(\w+)\s*:\s*(\w+)", lookup.statement))
     found: dict[str, NamePlace] = {}
     for argument in lookup.arguments:
@@ -67,10 +67,10 @@ def namings(lookup: Lookup) -> dict[str, NamePlace]:
 
 
 def named_in(text: str, names: Iterable[str]) -> NameMatch | None:
-    """Return the name that a text has; of several the longest, then the one that is written exactly so.
+    """Return the name that a text has; of several the longest, then the one with exactly the same spelling.
 
-    A name of one ordinary word ("evidence") counts only where it is quoted or is the whole text, and a long one (an
-    error's message) by most of its words, for nobody writes it out.
+    A name of one ordinary word ("evidence") counts only if it is quoted or is the whole text. A long name (an error's
+    message) counts by most of its words, because nobody writes it out.
     """
     tidy = clean(text)
     words = _words(tidy)
@@ -107,10 +107,10 @@ class Nearest:
 
 
 def nearest(text: str, names: Sequence[str], language: Language | None) -> Nearest | None:
-    """Return the name that has most of what a text says: of a fault told in a user's own words.
+    """Return the name that shares most of its words with a text, such as a fault in a user's own words.
 
-    A stem weighs by how few names have it, `log(1 + (n + 1) / (.5 + with it))`, one that none has as one that a single
-    name has. Of equal ones the name is taken that says least besides. Below `LEAST_SHARE` there is none.
+    A stem's weight is `log(1 + (n + 1) / (.5 + names with it))`: rare stems weigh more. A stem that no name has weighs
+    as if one name had it. Of equal names the one with the fewest other stems is returned; below `LEAST_SHARE`, none.
 
     Args:
         text: The query.
@@ -137,11 +137,11 @@ def nearest(text: str, names: Sequence[str], language: Language | None) -> Neare
 
 
 def likeness(rest: str, lookup: Lookup) -> float:
-    """Return how like the words beside a name are to one of the lookup's questions, 0 to 1; 0 below the least.
+    """Return how similar the words around a name are to one of the lookup's questions, 0 to 1; 0 below the least.
 
-    Dice's coefficient of their stems, as for a lookup without names (`adapters/lookups/lookup_matching.py`), or `CONTAINED`
-    where every stem of a question is there: beside a name that the graph has, one word says what is wanted of it.
-    So a question of stop words alone ("What to do?") stands for whatever is said beside the name.
+    This is Dice's coefficient of their stems, as for a lookup without names (`adapters/lookups/lookup_matching.py`). It
+    is at least `CONTAINED` if every stem of a question is there: next to a name of the graph, one word says what is
+    wanted. So a question with only stop words ("What to do?") matches any words around the name.
     """
     asked = frozenset(stems(rest))
     best = 0.0

@@ -1,7 +1,7 @@
 """A Neo4j server, or another that speaks Bolt: statements run in read access mode, each in a transaction of its own.
 
-The server itself refuses to write in such a transaction. It still runs procedures that read, which is why statements
-are looked at before (`engine.check`), and why its user should have no more than the role `reader`.
+The server itself refuses to write in such a transaction. It still runs procedures that read. So statements are checked
+first (`engine.check`), and the server's user should have only the role `reader`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ CONNECT_SECONDS: Final = 5.0
 
 
 class Neo4j:
-    """A server.
+    """A client for a Neo4j server; it connects at the first statement.
 
     Args:
-        url: Its address, with the user and the password in it where it asks for them
-            (`neo4j+s://user:password@host:7687/database`). It is connected to by the first statement.
+        url: The server's address, with the user and the password if it needs them
+            (`neo4j+s://user:password@host:7687/database`).
 
     Raises:
-        ConfigError: It is no such address.
+        ConfigError: It is not such an address.
     """
 
     def __init__(self, url: str) -> None:

@@ -1,10 +1,9 @@
-"""What the pages of the system of record say, as nodes and relations: found in their own Markdown, in no list of ours.
+"""Nodes and relations of the graph, extracted from the Markdown of the pages in the system of record.
 
-A setting is what the pages themselves present as one: a variable or key that a heading names, that stands in the
-first column of a table of settings, or that code gives a value. What only looks like one (a name in a statement, another
-program's variable in passing) is none. A command is what stands
-alone in a span of code behind the program's name (`guardian index`). An error is a row of a table with a column that
-says what to do.
+There is no fixed list of names. A setting is a variable or key that the pages present as one: a heading names it, the
+first column of a table of settings has it, or code gives it a value. Lookalikes do not count: a name in a statement, or
+another program's variable in passing. A command is a span of code with only the program's name and the words of the
+command (`guardian index`). An error is a row of a table with a column that says what to do.
 """
 
 from __future__ import annotations
@@ -75,10 +74,10 @@ class RecordedPage:
 
 @dataclass(frozen=True, slots=True)
 class PageSection:
-    """A heading and what stands below it.
+    """A heading and the text below it.
 
     Attributes:
-        opening: The first sentences below it, those that announce a list left out.
+        opening: The first sentences below it, without those that announce a list.
         trouble: Whether it is about something that does not work.
     """
 

@@ -31,16 +31,20 @@ _LANGUAGE = "language"
 class GraphSource:
     """The graph as an evidence source: `LookupSource` says what an item and its confidence are.
 
-    The request's own lookups are run. Where there are none of the graph's, those are whose questions are most like the
-    words that the query has beside a name of the graph, and of equally like ones, those whose name is most of the query:
-    several, where that is the same, for one question can be answered by two statements. Where the words ask for none, those of the request's type are run, about the name that
-    shares most of its words with the query (`naming.nearest`): their confidence is `(1 + share) / 2`. A value that is no name of the graph but means one becomes that name; an argument
-    called `language` takes the request's where nobody gives one.
+    The request's own lookups are run. If none of them is for the graph, the source compares the lookups' questions with
+    the words around a graph name in the query, and runs the most similar. Of equally similar ones it runs those with
+    the name that covers most of the query. That may be several: two statements can answer one question.
+
+    If the words ask for no lookup, the lookups of the request's type are run. They are about the name that shares most
+    of its words with the query (`naming.nearest`); their confidence is `(1 + share) / 2`.
+
+    A value that is not a name of the graph but means one becomes that name. An argument called `language` gets the
+    request's language if nobody gives one.
 
     Args:
-        engine: Where the statements are run, in threads.
+        engine: Runs the statements, in threads.
         lookups: All of the profile.
-        limits: What one statement may take.
+        limits: The limits of one statement.
         now: The wall clock.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The `db` source where a profile lets a language model ask in SQL: lookups first, then a statement of the model's."""
+"""The `db` source for profiles that let a language model write SQL: lookups first, then the model's statement."""
 
 from __future__ import annotations
 
@@ -44,23 +44,24 @@ class _QuestionOutcome:
 
 
 class TextToSqlSource:
-    """Evidence from a database: by its lookups, and where a request fits none, by a statement that a model writes.
+    """Evidence from a database: by its lookups or, if no lookup fits a request, by a statement that a model writes.
 
-    The model is asked once for one question, however many queries a turn makes of it. What it writes is checked
-    (`checking.py`), and what runs is behind the fences of lookups: read-only by the engine, and the same rows, bytes
-    and seconds. A row is an item, `column: value; column: value`, with the reference `db:sql:<hash>#<row>`; its title
-    says that a model wrote the query, and the trace's `lookups` have the statement.
+    The model is asked once for one question, however many queries a turn makes from it. Its statement is checked
+    (`checking.py`) and runs under the limits of lookups: read-only by the engine, and the same rows, bytes and seconds.
+    A row is an item, `column: value; column: value`, with the reference `db:sql:<hash>#<row>`. Its title says that a
+    model wrote the query, and the trace's `lookups` have the statement.
 
-    Confidence is .7, and .6 where the statement had to be written twice. That is less than any lookup's, .75 to 1: who
-    wrote a lookup knew the tables, and who wrote this knows only what is said about them. Nothing tells a right
-    statement from a plausible one, so there is no finer figure. Both are above the threshold of evidence, .5, and not
-    below the mean that is enforced, .6; a profile that raises these does without such answers.
+    Confidence is .7, or .6 if the statement had to be written twice. A lookup's is higher, .75 to 1: its author knew
+    the tables, and the model knows only their description. Nothing distinguishes a right statement from a plausible
+    one, so there is no finer figure. Both values are above the threshold of evidence, .5, and not below the enforced
+    mean, .6. A profile that raises these gets no such answers.
 
-    No row is no item: where a lookup finds nothing, that is an answer; here, a text that the model guessed may be why.
+    An empty result makes no item. If a lookup finds nothing, that is an answer; here, the cause may be a text that the
+    model guessed.
 
     Args:
-        database: Answers what lookups answer, and runs statements.
-        writer: Has statements written.
+        database: Answers lookups, and runs statements.
+        writer: Gets statements from the model.
         now: The wall clock; "today" is a day in UTC.
     """
 
@@ -88,11 +89,11 @@ class TextToSqlSource:
     async def search(self, request: SearchRequest) -> SearchReply:
         """Run the lookups that the request asks for, or have a statement written and run it.
 
-        What keeps a statement from being run stands in the trace, `error` and `degraded` alike: nothing was asked, which
-        is not the same as finding nothing.
+        If a statement cannot be run, the trace says why, both in `error` and in `degraded`: asking nothing is not the
+        same as finding nothing.
 
         Raises:
-            SourceUnavailable: A lookup that was asked for could not be run.
+            SourceUnavailable: A requested lookup could not be run.
         """
         reply = await self._database.search(request)
         question = request.question or request.query

@@ -61,12 +61,12 @@ _ENGINES: Final = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 
 @dataclass(frozen=True, slots=True)
 class WritingOutcome:
-    """What came of asking a model.
+    """The outcome of asking a model for a statement.
 
     Attributes:
-        statement: What may run; `None` where there is nothing to run.
-        refused: Why what the model wrote may not run; empty where it wrote that there is nothing to ask.
-        repaired: Whether it took a second request.
+        statement: The statement that may run; `None` if there is nothing to run.
+        refused: Why the model's statement may not run; empty if the model wrote that there is nothing to ask.
+        repaired: Whether a second request was needed.
     """
 
     statement: Statement | None
@@ -80,7 +80,7 @@ class SqlQuestion:
 
     Attributes:
         question: The user's words.
-        query: What is searched for because of them; may be the same.
+        query: The search query made from them; may be the same.
         today: What day it is.
     """
 
@@ -91,11 +91,11 @@ class SqlQuestion:
 
 
 class StatementWriter:
-    """Has a model write statements. It is told what tables are about, and never what is in them.
+    """A writer of statements with a model. The model sees what tables are about, never their contents.
 
     Args:
         asked: The model.
-        allowed: What may be asked.
+        allowed: What a statement may read.
         dialect: `sqlite` or `postgres`.
         most_rows: How many rows are read.
     """
@@ -157,7 +157,7 @@ class StatementWriter:
 
 
 def read(text: str) -> str:
-    """Return the statement in a reply: what stands in the first fence, or all of it; `NONE` where it says so."""
+    """Return the statement in a reply: the content of the first fence, or all of it; `NONE` if the reply says so."""
     fenced = _FENCED.search(text)
     said = (fenced.group(1) if fenced else text).strip()
     return NONE if said.strip("`'\". ").upper() == NONE else said
