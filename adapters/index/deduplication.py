@@ -23,10 +23,10 @@ _MOST = 8
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """What tells two passages apart.
+    """The properties that distinguish two passages.
 
     Attributes:
-        document: The document's key: its folder's name, and its path in that.
+        document: The document's key: its folder's name, and its path in that folder.
         version: The version of the product that it is for; `None` for any.
     """
 
@@ -37,7 +37,7 @@ class Face:
 
     @property
     def article(self) -> tuple[str, str]:
-        """What is the same in all versions of one article: its title, and its path inside its folder."""
+        """The identity of an article across versions: its title, and its path inside its folder."""
         return fold(self.title), self.document.partition("/")[2]
 
 

@@ -119,7 +119,7 @@ class Fusion:
 
 
 def other_length(query: int, documents: int, then: str = "index the documents again") -> str:
-    """Return why vectors of two lengths cannot be compared, with the way out; `then`: what the new model takes."""
+    """Return why vectors of two lengths cannot be compared, and how to fix it; `then` is the last step of the fix."""
     return (
         f"the model makes vectors of {query} numbers now, and made such of {documents} for the documents. "
         f"Give the model that is served now a name of its own (GUARDIAN_EMBED_MODEL), and {then}."

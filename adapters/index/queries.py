@@ -1,4 +1,4 @@
-"""What a search makes of a query and of what it finds, wherever the passages are kept."""
+"""The processing of queries and of search results, common to all kinds of index."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNVERSIONED: Final = "-"
 
 
 class Lexicon(Protocol):
-    """What is known of the words of all passages."""
+    """The statistics of the words of all passages."""
 
     def frequency(self, word: str, /) -> int:
         """Return how many passages have a word in the field in which it is most frequent."""
@@ -61,12 +61,12 @@ class Knowledge(Protocol):
 
         Args:
             text: A question, or a part of one.
-            made: Requests to an embedding server are put on record there.
+            made: Receives a record of every request to an embedding server.
         """
         ...
 
     async def mend(self, text: str) -> str:
-        """Return a text with its slips of the hand put right by the words of all passages (`mend`)."""
+        """Return a text with its slips of the hand corrected by the words of all passages (`mend`)."""
         ...
 
     async def unknown(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ class Knowledge(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of files and connections; the object may still be used."""
+        """Release files and connections; the object may still be used."""
         ...
 
 
@@ -245,7 +245,7 @@ def searched_versions(
 
 
 def face(hit: Hit) -> Face:
-    """Return what tells a hit from others."""
+    """Return what distinguishes a hit from others."""
     row = hit.passage
     return Face(row.key, row.title, row.version, row.text)
 

@@ -14,7 +14,7 @@ from contracts.errors import KnowledgeError
 
 
 class FolderRow(NamedTuple):
-    """A folder that was read in; `label` begins the keys of its documents."""
+    """An indexed folder; the keys of its documents begin with `label`."""
 
     id: int
     label: str
@@ -58,7 +58,7 @@ class Identity(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a document says of itself."""
+    """A document's own metadata."""
 
     title: str
     kb_id: int | None
@@ -104,7 +104,7 @@ _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 @contextmanager
 def our_errors(doing: str, directory: Path) -> Generator[None]:
-    """Turn SQLite's errors into ours."""
+    """Translate SQLite's errors into Guardian's."""
     try:
         yield
     except sqlite3.Error as error:

@@ -9,7 +9,7 @@ _REMEMBERED = 1000
 
 
 class Vocabulary:
-    """The words of an index, for finding those near to one that it does not have.
+    """The words of an index, for finding words near to an unknown one.
 
     Args:
         frequencies: Each word and how often it occurs.
@@ -76,9 +76,9 @@ def allowed_edits(word: str) -> int:
 
 
 def edit_distance(one: str, other: str, most: int) -> int:
-    """Return how many insertions, deletions, substitutions and swaps of neighbours lie between two words.
+    """Return how many insertions, deletions, substitutions and swaps of neighbours are between two words.
 
-    The optimal string alignment distance; anything above `most` may come back as `most + 1`.
+    This is the optimal string alignment distance; a distance above `most` may be returned as `most + 1`.
     """
     before: list[int] = []
     row = list(range(len(other) + 1))

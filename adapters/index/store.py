@@ -113,7 +113,7 @@ class Store:
                 raise
 
     def tidy(self) -> None:
-        """Bring the write-ahead log home, so that the database is one file again; what it holds is safe either way."""
+        """Merge the write-ahead log, so that the database is one file again; the data are safe either way."""
         with suppress(sqlite3.Error):
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -158,7 +158,7 @@ class Store:
         return [row[0] for row in self._db.execute("SELECT id FROM documents WHERE state <> 'live'")]
 
     def entries(self, *, coming: bool) -> Iterator[IndexEntry]:
-        """Yield the chunks that belong into the index: those of coming documents, or of all."""
+        """Yield the chunks that belong in the index: those of coming documents, or of all."""
         states = "d.state = 'adding'" if coming else "d.state <> 'removing'"
         sql = "SELECT c.id, d.id, d.source, d.version, d.language, d.title, c.headings, c.body"
         sql += f" FROM chunks c JOIN documents d ON d.id = c.document WHERE {states} ORDER BY c.id"
@@ -216,7 +216,7 @@ class Store:
         self._db.executemany("DELETE FROM files WHERE folder = ? AND path = ?", keys)
 
     def add(self, identity: Identity, header: Header, chunks: Sequence[Chunk]) -> list[IndexEntry]:
-        """Write down a document that the index shall follow; return its chunks as the index takes them."""
+        """Add a document for the index to follow; return its chunks in the form that the index accepts."""
         made = self._db.execute(
             "INSERT INTO documents (key, sha256, source, version, format, title, kb_id, url, updated, language, state)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'adding')",
@@ -254,7 +254,7 @@ class Store:
         )
 
     def remove(self, documents: Iterable[int]) -> None:
-        """Mark documents that the index shall drop; their rows stay readable until `settle`."""
+        """Mark documents for the index to drop; their rows stay readable until `settle`."""
         self._db.executemany(
             "UPDATE documents SET state = 'removing' WHERE id = ?", [(number,) for number in documents]
         )
@@ -268,7 +268,7 @@ class Store:
         return dict(self._db.execute(sql, (model,)).fetchall())
 
     def vectors(self, model: str, hashes: Iterable[str]) -> Iterator[bytes]:
-        """Yield the vectors that a model made of texts, which it all has."""
+        """Yield a model's vectors of texts; each text must have one."""
         sql = "SELECT vector FROM embeddings WHERE model = ? AND hash = ?"
         for key in hashes:
             yield self._db.execute(sql, (model, key)).fetchone()[0]
@@ -284,7 +284,7 @@ class Store:
         self._db.executemany("DELETE FROM embeddings WHERE model = ? AND hash = ?", gone)
 
     def settle(self) -> None:
-        """Make final what the index has followed."""
+        """Make the changes final that the index has followed."""
         self._db.execute("DELETE FROM chunks WHERE document IN (SELECT id FROM documents WHERE state = 'removing')")
         self._db.execute("DELETE FROM documents WHERE state = 'removing'")
         self._db.execute("UPDATE documents SET state = 'live' WHERE state = 'adding'")

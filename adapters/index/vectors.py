@@ -141,9 +141,9 @@ def _same_length(embedder: Embedder, before: int, now: int) -> None:
 
 
 def wanted_texts(store: Store, embedder: Embedder) -> dict[int, str]:
-    """Return the passages that shall have a vector, by their numbers, ascending: the hash of the text of each.
+    """Return the hash of the text of each passage that needs a vector, by the passage's number, ascending.
 
-    The texts themselves may be more than memory holds.
+    The texts themselves may not fit into memory.
     """
     return {
         entry.id: hash_of(text_of(entry.title, entry.headings, entry.body))

@@ -1,6 +1,6 @@
-"""The index: tantivy over words that our own analyser made, so that index, queries and vocabulary agree.
+"""The index: tantivy over words from Guardian's own analyser, so that index, queries and vocabulary agree.
 
-Holds numbers and words only; every text that is shown comes from the system of record. It can be made again from
+It holds only numbers and words; every text that is shown comes from the system of record. The index can be rebuilt from
 there at any time.
 """
 
@@ -46,14 +46,14 @@ _FEW = 128
 
 
 def analyser() -> str:
-    """Return what tells one way of making words from another: an index made otherwise is made again."""
+    """Return the fingerprint of the tokenizer: an index with another one is rebuilt."""
     made_with = (sorted(stop_words()), sorted(own_stems().items()))
     return f"{_FORMAT}:{sha256(repr(made_with).encode()).hexdigest()[:16]}"
 
 
 @contextmanager
 def our_errors() -> Generator[None]:
-    """Turn tantivy's errors, which are built-in ones, into ours."""
+    """Translate tantivy's errors, which are built-in exceptions, into Guardian's."""
     try:
         yield
     except BaseException as error:
@@ -71,7 +71,7 @@ def our_errors() -> Generator[None]:
 
 
 def is_panic(error: BaseException) -> bool:
-    """Tell whether the engine gave up with a panic, which Python sees as no ordinary exception."""
+    """Return whether the engine failed with a panic, which is not an ordinary exception in Python."""
     return type(error).__name__ == "PanicException"
 
 
@@ -166,14 +166,14 @@ class PassageWriter:
             self._writer.commit()
 
     def close(self) -> None:
-        """Let go of the index; what was not committed is forgotten."""
+        """Release the index; uncommitted changes are lost."""
         if self._writing is not None:
             with our_errors():
                 self._writing.wait_merging_threads()
             self._writing = None
 
     def forget(self) -> None:
-        """Let go of the index after a failure, at once: a lock that waits for the garbage collector is in the way."""
+        """Release the index after a failure, at once: a lock must not wait for the garbage collector."""
         if self._writing is not None:
             # A second failure would hide the first.
             with suppress(*VENDOR_ERRORS):
@@ -208,7 +208,7 @@ def add(writer: PassageWriter, entries: Iterable[IndexEntry]) -> int:
 
 
 def signature(directory: Path) -> tuple[int, int, int, int]:
-    """Return what differs after each commit, and after the whole knowledge base was replaced.
+    """Return a signature that changes with each commit, and when the whole knowledge base is replaced.
 
     Raises:
         OSError: There is no index.
@@ -243,7 +243,7 @@ class Filter:
         }
 
     def admits(self, source: str, version: str | None, language: str) -> bool:
-        """Tell whether what a document is may be returned; `excluded` is not asked."""
+        """Return whether a document with these properties may be returned; `excluded` is not checked."""
         here = {"source": source, "version": version_term(version), "language": language}
         return all(here[name] in values for name, values in self.values.items())
 
@@ -312,7 +312,7 @@ class Snapshot:
         return self._rank(self._terms(weights), where, limit)
 
     def scores(self, weights: Sequence[tuple[Sequence[str], float]], chunks: Sequence[int]) -> dict[int, float]:
-        """Return the scores of given chunks; those with no word of the query are left out."""
+        """Return the scores of given chunks; chunks without a word of the query are left out."""
         from tantivy import Occur, Query
 
         query = Query.boolean_query([(Occur.Must, self._one_of("chunk", chunks)), (Occur.Must, self._terms(weights))])
@@ -395,7 +395,7 @@ class Snapshot:
 
 
 def open_index(directory: Path) -> tuple[Callable[[], Snapshot], Callable[[], None]]:
-    """Open the index for reading; return what takes a snapshot and what looks for a newer commit."""
+    """Open the index for reading; return a function that takes a snapshot and one that looks for a newer commit."""
     from tantivy import Index
 
     path = directory / NAME

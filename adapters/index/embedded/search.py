@@ -178,7 +178,7 @@ class KnowledgeBase:
 
         Args:
             text: A question, or a part of one.
-            made: Requests to an embedding server are put on record there.
+            made: Receives a record of every request to an embedding server.
 
         Raises:
             SourceUnavailable: The knowledge base cannot be read.
@@ -189,7 +189,7 @@ class KnowledgeBase:
         return await in_thread(self.on_topic_now, text, meaning)
 
     async def mend(self, text: str) -> str:
-        """Return a text with its slips of the hand put right by the words of all passages (`asking.mend`).
+        """Return a text with its slips of the hand corrected by the words of all passages (`queries.mend`).
 
         Raises:
             SourceUnavailable: The knowledge base cannot be read.
@@ -197,7 +197,7 @@ class KnowledgeBase:
         return await in_thread(self.mend_now, text)
 
     def mend_now(self, text: str) -> str:
-        """Like `mend`, in this thread."""
+        """Correct a text like `mend`, but in this thread."""
         with _unavailable(Source.DOC):
             return self._ask_settled(
                 lambda snapshot, reader: mend(snapshot, text, partial(says_word, snapshot, reader))
@@ -212,7 +212,7 @@ class KnowledgeBase:
         return await in_thread(self.unknown_now, text, kinds)
 
     def unknown_now(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
-        """Like `unknown`, in this thread."""
+        """Return the same as `unknown`, but in this thread."""
         with _unavailable(Source.DOC):
             snapshot = self._snapshot()
             with self._reader() as reader:
@@ -234,7 +234,7 @@ class KnowledgeBase:
         return await in_thread(self.articles_now, key, kb_id)
 
     def articles_now(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
-        """Like `articles`, in this thread."""
+        """Return the same as `articles`, but in this thread."""
         with _unavailable(Source.DOC):
             self._snapshot()  # lets go of a database whose folder was replaced
             with self._reader() as reader:
@@ -304,7 +304,7 @@ class KnowledgeBase:
             return reader.warnings()
 
     def close(self) -> None:
-        """Let go of the database; the object may still be used."""
+        """Release the database; the object may still be used."""
         _close_all(self._idle)
 
     def __enter__(self) -> Self:

@@ -1,6 +1,6 @@
-"""The port of embedding models: texts become vectors, and near vectors mean alike.
+"""The port of embedding models: texts become vectors, and near vectors have similar meanings.
 
-HttpEmbedder     behind a server, over `POST /v1/embeddings` (`embeddings.py`)
+HttpEmbedder     on a server, over `POST /v1/embeddings` (`embeddings.py`)
 LocalEmbedder    in this process (`local/`)
 """
 
@@ -33,12 +33,12 @@ class Embedder(Protocol):
 
     @property
     def languages(self) -> frozenset[Language]:
-        """Those that it was made for; texts in others are not given to it."""
+        """The model's languages; texts in other languages are not given to it."""
         ...
 
     @property
     def query_prefix(self) -> str:
-        """What is put before queries."""
+        """The prefix of queries."""
         ...
 
     @property
@@ -47,22 +47,22 @@ class Embedder(Protocol):
         ...
 
     def speaks(self, query: str, language: Language | None) -> bool:
-        """Whether a query is in its languages, and so are the documents that are wanted (`None` for any)."""
+        """Whether a query and the wanted documents (`None` for any language) are in the model's languages."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """Return the vectors of passages, in their order.
 
         Raises:
-            ServerFault: There are none.
+            ServerFault: The vectors could not be had.
         """
         ...
 
     async def embed_queries(self, texts: Sequence[str]) -> list[Embedding]:
-        """Return the vectors of many texts as those of queries; they are not remembered.
+        """Return the vectors of many texts, as queries; they are not cached.
 
         Raises:
-            ServerFault: There are none.
+            ServerFault: The vectors could not be had.
         """
         ...
 

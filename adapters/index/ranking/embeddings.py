@@ -32,11 +32,11 @@ WORDS_SHARE: Final = 0.5
 
 
 class HttpEmbedder:
-    """Asks one embedding model behind a server.
+    """A client for one embedding model on a server.
 
     Args:
         access: The model.
-        query_prefix, text_prefix: Put before a query and a passage, for models trained with such words.
+        query_prefix, text_prefix: Prefixes of a query and a passage, for models trained with them.
         pauses: Between tries.
     """
 
@@ -62,7 +62,7 @@ class HttpEmbedder:
 
     @property
     def query_prefix(self) -> str:
-        """What is put before queries."""
+        """The prefix of queries."""
         return self._prefixes[0]
 
     @property
@@ -74,7 +74,7 @@ class HttpEmbedder:
         return self._access.speaks(query, language)
 
     async def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """Return the vectors of passages, in their order, asked for in batches; each batch has its own deadline.
+        """Return the vectors of passages, in their order. Requests are in batches, each with its own deadline.
 
         A passage that is too long for the model is cut in half until it is not.
 
@@ -88,11 +88,11 @@ class HttpEmbedder:
         return vectors
 
     async def embed_query(self, text: str, made: list[ModelCall] | None = None) -> Embedding:
-        """Return the vector of a query; the same one is asked for once, also by searches that run at the same time.
+        """Return the vector of a query. The same query is asked only once, even by concurrent searches.
 
         Args:
             text: The query.
-            made: Requests are put on record there, by the search that asks for the others, too.
+            made: Receives a record of every request that this search starts itself.
 
         Raises:
             ServerFault: There was no usable reply in time.
@@ -110,7 +110,7 @@ class HttpEmbedder:
         return await asyncio.shield(task)
 
     async def embed_queries(self, texts: Sequence[str]) -> list[Embedding]:
-        """Return the vectors of many texts as those of queries, in batches.
+        """Return the vectors of many texts, as queries, in batches.
 
         Raises:
             ServerFault: One batch had no usable reply.

@@ -1,7 +1,8 @@
-"""Fusion: one ranking of what the words and the meaning of one query say. Pure arithmetic.
+"""Fusion of the rankings by words and by meaning for one query. Pure arithmetic.
 
-A convex combination of both scores, each brought to 0 to 1: S. Bruch, S. Gai, A. Ingber: An Analysis of Fusion
-Functions for Hybrid Retrieval, ACM TOIS 42 (1), 2023. Rankings of different queries take turns (docs/evaluation.md).
+It is a convex combination of both scores, each normalised to 0 to 1: S. Bruch, S. Gai, A. Ingber: An Analysis of Fusion
+Functions for Hybrid Retrieval, ACM TOIS 42 (1), 2023. Rankings of different queries are interleaved
+(docs/evaluation.md).
 """
 
 from __future__ import annotations

@@ -58,17 +58,17 @@ class RankingAccess:
     settings: str = "GUARDIAN_EMBED"
 
     def speaks(self, query: str, language: Language | None) -> bool:
-        """Whether a query is in its languages, and so are the documents that are wanted (`None` for any)."""
+        """Whether a query and the wanted documents (`None` for any language) are in the model's languages."""
         return detect(query) in self.languages and (language is None or language in self.languages)
 
 
 class RankingServer:
-    """Asks one server; safe to use from several event loops, for a client lives as long as one request.
+    """A client for one server; safe to use from several event loops, because an HTTP client lives for one request.
 
     Args:
         access: The model.
         path: The last part of the address.
-        what: What the server has, for people.
+        what: What the server has, for messages.
         purpose: What it is asked for; goes into the records.
         pauses: Between tries.
     """

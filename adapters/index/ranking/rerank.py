@@ -29,11 +29,11 @@ _TEI_BATCH: Final = 32
 
 
 class Reranker:
-    """Asks one reranking model.
+    """A client for one reranking model.
 
     Args:
         access: The model.
-        shape: What the server speaks.
+        shape: The server's wire format.
         pauses: Between tries.
     """
 
@@ -50,9 +50,9 @@ class Reranker:
         """Return the model's score of each text, in their order: raw, and comparable within one query only.
 
         Args:
-            query: What the texts are to answer.
-            texts: What the model reads.
-            made: Every request is put on record there.
+            query: The query that the texts should answer.
+            texts: The texts that the model reads.
+            made: Receives a record of every request.
 
         Raises:
             ServerFault: There was no usable reply in time.
@@ -127,7 +127,7 @@ class RerankedSource:
 
 
 def text_of_item(item: EvidenceItem) -> str:
-    """Return what of an item the model reads."""
+    """Return the text of an item for the model."""
     return "\n".join(filter(None, (item.title, item.heading, item.snippet)))
 
 

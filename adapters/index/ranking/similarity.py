@@ -1,7 +1,7 @@
-"""Exact search among vectors, and how sure a similarity is.
+"""Exact search among vectors, and the confidence of a similarity.
 
-Every vector is compared: there is no index to be built, and nothing is missed. The vectors of a knowledge base are one
-file of float16 that is mapped into memory, so that processes share it and none reads it whole.
+Every vector is compared: no index has to be built, and nothing is missed. The vectors of a knowledge base are one file
+of float16 that is mapped into memory, so that processes share it and none reads all of it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Calibration:
 
     Attributes:
         midpoint: The similarity that a tenth of the foreign questions reach with their nearest passage.
-        spread: Standard deviation of what they reach, above 0.
+        spread: Standard deviation of these similarities, above 0.
         mean: The mean of the passages' vectors; its product with a query is the query's mean similarity.
     """
 
@@ -76,7 +76,7 @@ class Calibration:
         return _logistic((by_words + self.confidence(similarity) - TOGETHER) / TOGETHER_SPREAD)
 
     def floor(self, query: Embedding) -> float:
-        """Return the mean similarity of a query to the passages; 0 where their mean is not known."""
+        """Return the mean similarity of a query to the passages; 0 if their mean is not known."""
         import numpy as np
 
         return float(np.dot(query, np.asarray(self.mean, np.float32))) if len(self.mean) == len(query) else 0.0
@@ -248,7 +248,7 @@ def write_vectors(directory: Path, chunks: Sequence[int], blobs: Iterable[bytes]
 
 
 def remove_vectors(directory: Path, but: str) -> None:
-    """Remove the files of vectors but one; who has one mapped reads on in it."""
+    """Remove all files of vectors but one; a reader that has one mapped can still read it."""
     for old in directory.glob("vectors-*.npy"):
         if old.name != but:
             # Some systems do not let go of a file that is mapped; the next fill removes it.
@@ -260,7 +260,7 @@ def read_vectors(path: Path) -> tuple[NDArray[np.int64], NDArray[np.float16]]:
     """Return the numbers of the passages in a file, ascending, and their vectors, mapped into memory.
 
     Raises:
-        OSError, ValueError: It cannot be read, or is no such file.
+        OSError, ValueError: It cannot be read, or is not such a file.
     """
     import numpy as np
 
@@ -278,14 +278,14 @@ def _kind(length: int) -> np.dtype[np.void]:
 
 
 def blob_of(vector: Embedding) -> bytes:
-    """Return a vector as it is kept: float16, half the room, and a cosine that differs by less than .001."""
+    """Return a vector in its stored form: float16, which needs half the space and changes cosines by less than .001."""
     import numpy as np
 
     return np.asarray(vector, "<f2").tobytes()
 
 
 def vector_of(blob: bytes) -> Embedding:
-    """Return a vector as it was kept."""
+    """Return a vector from its stored form."""
     import numpy as np
 
     return np.frombuffer(blob, "<f2").astype(np.float32)
@@ -295,12 +295,12 @@ def vector_of(blob: bytes) -> Embedding:
 
 
 def text_of(title: str, headings: str, body: str) -> str:
-    """Return what of a passage is made a vector."""
+    """Return the text of a passage that is embedded."""
     return "\n".join(filter(None, (title, headings, body)))
 
 
 def hash_of(text: str) -> str:
-    """Return what tells one text from another; its vector is kept under it."""
+    """Return the hash of a text; its vector is stored under this hash."""
     return sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
@@ -334,5 +334,5 @@ def calibration_of(text: str) -> Calibration | None:
 
 
 def serialise_calibration(calibration: Calibration | None) -> str:
-    """Return a calibration as it is kept."""
+    """Return a calibration in its stored form."""
     return json.dumps([calibration.midpoint, calibration.spread, *calibration.mean] if calibration else [])

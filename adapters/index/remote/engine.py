@@ -20,12 +20,12 @@ ANOTHER_PLACE: Final = "fill another collection or database, or delete this one 
 
 
 class EngineFault(Exception):
-    """A server cannot be asked, or answers what cannot be used.
+    """A server cannot be asked, or its answer cannot be used.
 
     Args:
-        message: What is wrong, without its address.
-        way_out: What to do about it.
-        passing: Whether the same request can succeed when that was done.
+        message: What is wrong, without the server's address.
+        way_out: How to fix it.
+        passing: Whether the same request can succeed after the fix.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class IndexEngine(Protocol):
 
     @property
     def name(self) -> str:
-        """Its address as it may be shown."""
+        """The server's address without secrets."""
         ...
 
     def note(self, key: str, seconds: float) -> str | None:
@@ -125,7 +125,7 @@ class IndexEngine(Protocol):
         ...
 
     def prepare(self, length: int) -> None:
-        """Make what is missing for filling, with vectors by an embedding model of so many numbers; 0 for none."""
+        """Create what is missing for a fill; the argument is the length of embedding vectors, 0 for none."""
         ...
 
     def alone(self) -> AbstractContextManager[None]:
@@ -161,12 +161,12 @@ class IndexEngine(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of connections; the object may still be used."""
+        """Release connections; the object may still be used."""
         ...
 
 
 def storable(text: str) -> bool:
-    """Tell whether every server can have a text, or be asked for it: no zeros, no halves of characters."""
+    """Return whether every server can store a text and search for it: no NUL characters, no lone surrogates."""
     return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 

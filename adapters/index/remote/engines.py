@@ -51,7 +51,7 @@ def check_address(url: str, what: str = "The address of the index") -> SplitResu
 
     Args:
         url: The address.
-        what: What it is called in messages.
+        what: Its name in messages.
 
     Raises:
         ConfigError: It is not the address of an index. The message does not repeat it: it may hold a password.

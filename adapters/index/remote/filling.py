@@ -79,7 +79,7 @@ _KINDS: Final = "SELECT source FROM documents WHERE state <> 'removing' ORDER BY
 
 @dataclass(frozen=True, slots=True)
 class FillReport:
-    """What a run did.
+    """The report of a run.
 
     Attributes:
         written, deleted, unchanged: Passages.

@@ -1,11 +1,11 @@
 """Qdrant as the index, over its HTTP API.
 
-httpx is all it takes: Qdrant's own client is 6 MB with half a second of import, and brings gRPC and numpy along, for
-eight requests of plain JSON. The sparse index of Qdrant is exact: what it returns is the best there is.
+This module needs only httpx, for eight requests of plain JSON. Qdrant's own client is 6 MB, needs half a second to
+import, and depends on gRPC and numpy. The sparse index of Qdrant is exact: it returns the best passages.
 
-One collection holds the passages and, as points without a vector, the notes; such points answer no query. Vectors by an
-embedding model are a second named vector of the same points, under the same filters. Qdrant takes their length when a
-collection is made, and not later.
+One collection holds the passages and, as points without a vector, the notes; such points match no query. Vectors by an
+embedding model are a second named vector of the same points, under the same filters. Their length can be set only when
+a collection is made.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ class RemoteKnowledge:
 
         Args:
             text: A question, or a part of one.
-            made: Requests to an embedding server are put on record there.
+            made: Receives a record of every request to an embedding server.
 
         Raises:
             SourceUnavailable: The server cannot be asked, or has not been filled.
@@ -156,7 +156,7 @@ class RemoteKnowledge:
         return await self._in_time(Source.DOC, lambda: self.on_topic_now(text, meaning))
 
     async def mend(self, text: str) -> str:
-        """Return a text with its slips of the hand put right by the words of all passages (`asking.mend`).
+        """Return a text with its slips of the hand corrected by the words of all passages (`queries.mend`).
 
         Raises:
             SourceUnavailable: The server cannot be asked, or has not been filled.
@@ -164,7 +164,7 @@ class RemoteKnowledge:
         return await self._in_time(Source.DOC, lambda: self.mend_now(text))
 
     def mend_now(self, text: str) -> str:
-        """Like `mend`, in this thread."""
+        """Correct a text like `mend`, but in this thread."""
         with self._unavailable(Source.DOC):
             clock = _Clock(self._timeout_s)
             known = self._statistics(clock)
@@ -184,7 +184,7 @@ class RemoteKnowledge:
         return await self._in_time(Source.DOC, lambda: self.unknown_now(text, kinds))
 
     def unknown_now(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
-        """Like `unknown`, in this thread."""
+        """Return the same as `unknown`, but in this thread."""
         with self._unavailable(Source.DOC):
             clock = _Clock(self._timeout_s)
             known = self._statistics(clock)
@@ -206,7 +206,7 @@ class RemoteKnowledge:
         return await self._in_time(Source.DOC, lambda: self.articles_now(key, kb_id))
 
     def articles_now(self, key: str, kb_id: int | None) -> list[EvidenceItem]:
-        """Like `articles`, in this thread."""
+        """Return the same as `articles`, but in this thread."""
         if not storable(key):
             return []
         with self._unavailable(Source.DOC):
@@ -246,7 +246,7 @@ class RemoteKnowledge:
             return dict(self._statistics(_Clock(self._timeout_s)).filled.documents)
 
     def close(self) -> None:
-        """Let go of connections; the object may still be used."""
+        """Release connections; the object may still be used."""
         self._engine.close()
 
     def __enter__(self) -> Self:

@@ -148,7 +148,7 @@ def count_words(passages: Iterable[FieldStems]) -> Statistics:
 
 
 def have_drifted(kept: Averages, now: Averages) -> bool:
-    """Tell whether averages have moved too far for passages encoded with the old ones to be compared with new ones."""
+    """Return whether averages have changed too much to compare passages encoded with the old and the new ones."""
     return any(abs(old - new) > DRIFT * max(old, new) for old, new in zip(kept, now, strict=True))
 
 

@@ -80,12 +80,12 @@ class FinishedFill:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a server holds.
+    """The state of a server.
 
     Attributes:
-        averages: What its passages are encoded with, or will be when a fill that was begun is finished.
-        filled: The last fill that was finished; its statistics serve until the next is.
-        dense: What its vectors are made with, or will be.
+        averages: The averages of its passages' encoding, or of the encoding after the current fill.
+        filled: The last finished fill; its statistics are used until the next one is finished.
+        dense: The model of its vectors, or of its vectors after the current fill.
     """
 
     averages: Averages
@@ -121,7 +121,7 @@ class State:
             return None
 
     def written(self) -> str:
-        """Return it as it is noted."""
+        """Return the state in the form of its note."""
         from dataclasses import asdict
 
         return json.dumps(asdict(self))
@@ -145,10 +145,10 @@ def pack_statistics(statistics: Statistics, part: int = 500_000) -> list[str]:
 
 
 def unpack_statistics(parts: Sequence[str]) -> Statistics:
-    """Return the statistics that were packed.
+    """Return packed statistics.
 
     Raises:
-        ValueError: These are none.
+        ValueError: The data are not packed statistics.
     """
     try:
         value = json.loads(zlib.decompress(base64.b85decode("".join(parts))))

@@ -80,7 +80,7 @@ class E5Model:
         """Return a vector of length 1 for each text, one a row.
 
         Raises:
-            ServerFault: The package is missing, or its weights are not those that were measured.
+            ServerFault: The package is missing, or its weights have another digest.
         """
         import numpy as np
 

@@ -85,7 +85,7 @@ class E5File:
 
         Raises:
             OSError: It cannot be read.
-            ValueError: It is no such file.
+            ValueError: It is not such a file.
         """
         import numpy as np
 

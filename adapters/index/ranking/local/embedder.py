@@ -45,16 +45,16 @@ class LocalModel(Protocol):
         """Return a vector of length 1 for each text, one a row.
 
         Raises:
-            ServerFault: It cannot be loaded; the error says what to do.
+            ServerFault: The model cannot be loaded; the error says what to do.
         """
         ...
 
 
 class LocalEmbedder:
-    """Runs a model in threads, so that no event loop waits for it; it is loaded by the first text.
+    """An embedder that runs a model in threads, so that no event loop waits for it; the first text loads the model.
 
     Args:
-        model: What is run.
+        model: The model.
     """
 
     def __init__(self, model: LocalModel) -> None:

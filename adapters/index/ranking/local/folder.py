@@ -151,7 +151,7 @@ class FolderModel:
         """Return a vector of length 1 for each text, one a row.
 
         Raises:
-            ServerFault: A file is missing or another one, or the model does not do what the manifest says.
+            ServerFault: A file is missing or has another digest, or the model does not do what the manifest says.
         """
         import numpy as np
 

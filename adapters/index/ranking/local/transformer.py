@@ -105,10 +105,10 @@ class Encoder:
         self._layers = [_layer(file, f"l{number}.") for number in range(file.layers)]
 
     def encode(self, pieces: Sequence[int]) -> Matrix:
-        """Return the vector of a text, of length 1; what is longer than the model reads is cut off.
+        """Return the vector of a text, of length 1; text beyond the model's limit is cut off.
 
         Args:
-            pieces: Their numbers, without those for the beginning and the end.
+            pieces: The numbers of the pieces, without those for the beginning and the end.
         """
         begin, end = self._ends
         numbers = np.array([begin, *pieces[: len(self._places) - 2], end], np.intp)

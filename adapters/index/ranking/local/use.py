@@ -40,7 +40,7 @@ class UseModel:
     """The model of the package, loaded by the first call, once for all threads.
 
     Args:
-        sha256: What the weights must have.
+        sha256: The digest that the weights must have.
     """
 
     def __init__(self, sha256: str = SHA256) -> None:
@@ -67,7 +67,7 @@ class UseModel:
         """Return a vector of length 1 for each text, one a row.
 
         Raises:
-            ServerFault: The package is missing, or its weights are not those that were measured.
+            ServerFault: The package is missing, or its weights have another digest.
         """
         return self._loaded.get(self._load).encode(list(texts))
 
