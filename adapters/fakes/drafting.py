@@ -9,10 +9,10 @@ from contracts.ports import Draft, DraftRequest
 
 
 class FakeDrafter:
-    """Returns one draft after another; the last one again and again.
+    """A drafter that returns one draft after another and repeats the last one.
 
     Args:
-        drafts: The drafts, or the error to raise in a draft's place.
+        drafts: The drafts, or the error to raise instead of a draft.
 
     Attributes:
         requests: What it was asked, in order.

@@ -1,4 +1,4 @@
-"""A sink of hand-offs without a file or a network: it takes every ticket, or none."""
+"""A fake sink of hand-offs without a file or a network: it accepts every ticket, or none."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from contracts.report import Receipt, Ticket
 
 
 class FakeSink:
-    """Takes hand-offs, each turn's once.
+    """A sink that accepts one hand-off for each turn.
 
     Args:
-        says: What becomes of a ticket, or the error to raise.
+        says: The receipt of every ticket, or the error to raise.
 
     Attributes:
-        tickets: Those taken, in order.
+        tickets: The accepted tickets, in order.
     """
 
     def __init__(self, says: Receipt | HandOffFailed | None = None) -> None:

@@ -146,7 +146,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What the model says."""
+    """The content of a model's reply."""
 
     content: str | None = None
     calls: tuple[Call, ...] = ()
@@ -161,7 +161,7 @@ class ModelReply:
 
 
 def well_said(asked: ModelRequest) -> ModelReply:
-    """Return what a model that behaves says."""
+    """Return the reply of a well-behaved model."""
     match asked.purpose:
         case "moderation":
             return ModelReply("Safety: Safe\nCategories: None")
@@ -210,7 +210,7 @@ def plan_for(message: str) -> dict[str, Any]:
 
 
 def judge_claims(listed: str) -> list[dict[str, Any]]:
-    """Return a judge's answers to a JSON list of claims and texts: each follows where all its words are in the text."""
+    """Return a judge's answers to a JSON list of claims and texts: a claim follows if the text has all its words."""
     try:
         entries = [object_of(one) for one in list_of(json.loads(listed))]
     except ValueError:
@@ -239,7 +239,7 @@ def predict_labels(asked: ModelRequest) -> list[list[dict[str, Any]]]:
 
 
 def follows(text: object, claim: object) -> bool:
-    """Tell whether a text has all words of a claim, which is all that is understood here."""
+    """Return whether a text has all words of a claim; the fake understands nothing more."""
     there, wanted = (set(_WORDS.findall(str(each).lower())) for each in (text, claim))
     return wanted <= there
 

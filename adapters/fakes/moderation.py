@@ -27,12 +27,12 @@ def make_result(level: SafetyLevel, *categories: HarmCategory) -> ModerationResu
 
 
 class FakeModerator:
-    """Says what its script holds.
+    """A moderator that returns scripted results.
 
     Args:
         script: One result for every message; or a sequence, one for each call and the last for all calls after it;
             or a mapping from message to result. An exception is raised in its turn.
-        otherwise: What a mapping says of a message that it does not name.
+        otherwise: The result for a message that a mapping does not name.
 
     Attributes:
         seen: The messages it was asked about, in order.
@@ -53,7 +53,7 @@ class FakeModerator:
         self.seen: list[str] = []
 
     async def moderate(self, text: str) -> ModerationResult:
-        """Return what the script says.
+        """Return the scripted result.
 
         Raises:
             ModerationUnavailable: The script says so.

@@ -10,10 +10,10 @@ from contracts.ports import PlanReply, PlanRequest
 
 
 class FakePlanner:
-    """Returns one plan after another; the last one again and again.
+    """A planner that returns one plan after another and repeats the last one.
 
     Args:
-        plans: The plans, or the error to raise in a plan's place.
+        plans: The plans, or the error to raise instead of a plan.
 
     Attributes:
         requests: What it was asked, in order.

@@ -27,7 +27,7 @@ def stems_of(text: str) -> list[str]:
 
 
 def vector_of(text: str) -> list[float]:
-    """Return a vector that is the same for the same text, of length 1, near those of texts with like words.
+    """Return a deterministic vector of length 1 that is near the vectors of texts with similar words.
 
     Each word counts by its stem and by its pieces of three letters, so that "filesystem" is near "file system".
     """

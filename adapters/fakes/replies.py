@@ -1,4 +1,4 @@
-"""From a step's reply, or none, to what goes over the socket: status, headers, the pieces of the body, the manners."""
+"""The reply over the socket, made from a step's reply, if any: status, headers, body in pieces, delays and faults."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _model_answer(asked: ModelRequest, number: int, reply: Reply) -> SocketReply
 
 
 def said_of(asked: ModelRequest, reply: Reply) -> ModelReply:
-    """Return what the model says: the script's words, or those of a model that behaves."""
+    """Return the model's reply: the script's, or that of a well-behaved model."""
     calls = [reply["call"]] if "call" in reply else list_of(reply.get("calls"))
     if "plan" in reply:
         said = plan_said(asked, {**plan_for(asked.last_user_text), **reply["plan"]})

@@ -189,7 +189,7 @@ class ScriptStep:
 
 
 class Script:
-    """Steps in order, each used as often as it may be; safe to ask from several threads."""
+    """Steps in order, each used up to its limit; safe to ask from several threads."""
 
     def __init__(self, steps: list[ScriptStep] | None = None) -> None:
         self._steps = steps or []
@@ -233,7 +233,7 @@ def read_script(path: str) -> Script:
     """Read a script from a file.
 
     Raises:
-        ConfigError: There is no such file, or what is in it is no script.
+        ConfigError: There is no such file, or its content is not a script.
     """
     try:
         text = Path(path).read_text("utf-8")
@@ -256,10 +256,10 @@ def parse_script(value: object, name: str = "The script") -> Script:
 
     Args:
         value: A list of steps.
-        name: What to call it in messages.
+        name: Its name in messages.
 
     Raises:
-        ConfigError: It is wrong; the message says in which step and key, the way out what would be right.
+        ConfigError: It is wrong; the message says in which step and key, and how to fix it.
     """
     if not isinstance(value, list):
         raise ConfigError(

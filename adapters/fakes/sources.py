@@ -1,4 +1,4 @@
-"""A source of evidence without a store: it returns what it was given."""
+"""A fake source of evidence without a store: it returns scripted items."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Answers = Iterable[EvidenceItem] | Callable[[SearchRequest], Iterable[EvidenceIt
 
 
 class FakeSource:
-    """Answers every query that is not blank from a list.
+    """A source that answers every query that is not blank from a list.
 
     Args:
-        kind: The kind of source to be.
-        answers: The items, in any order; or a function that has them for a request; or the error to raise.
+        kind: The kind of source.
+        answers: The items, in any order; or a function that returns them for a request; or the error to raise.
 
     Attributes:
         requests: What it was asked, in order.

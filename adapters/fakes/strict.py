@@ -1,4 +1,4 @@
-"""What the strictest providers refuse in the messages of a request, as one rule each.
+"""The rules of the strictest providers for the messages of a request.
 
 The rules are the sum of what Anthropic, Mistral, Gemini, Bedrock and real chat templates refuse or garble.
 """
