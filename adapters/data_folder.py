@@ -20,10 +20,10 @@ _masks: list[int] = []
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, for their owner; one that is there keeps the mode it has.
+    """Make a folder and its missing parents, only for their owner; an existing folder keeps its mode.
 
     Raises:
-        OSError: It cannot be made, or is no folder.
+        OSError: It cannot be made, or is not a folder.
     """
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

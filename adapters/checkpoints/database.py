@@ -1,4 +1,4 @@
-"""Opening the SQLite file of the conversations, and turning SQLite's errors into ours."""
+"""Opening of the SQLite file of the conversations, and translation of SQLite's errors into Guardian's."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _FAILURES: Final[tuple[tuple[tuple[str, ...], str, str], ...]] = (
 
 
 def storage_failure(error: sqlite3.Error, path: Path, what: str = "conversations") -> ThreadError:
-    """Return our error for one of SQLite's; `what` is what the file holds, in the plural."""
+    """Return Guardian's error for an SQLite error; `what` is what the file holds, in the plural."""
     name = getattr(error, "sqlite_errorname", None) or ""
     for prefixes, meaning, way_out in _FAILURES:
         if name.startswith(prefixes):
@@ -160,11 +160,11 @@ async def close_connection(connection: aiosqlite.Connection) -> None:
 
 
 def check_writable(path: Path, wait_s: float, what: str = "conversations") -> None:
-    """Begin to write to the file and take it back; nothing is changed.
+    """Begin a write to the file and roll it back; nothing is changed.
 
     Args:
-        path: The database, which must be there.
-        wait_s: How long another's write is waited for, in seconds.
+        path: The database, which must exist.
+        wait_s: How long to wait for another writer, in seconds.
         what: What the file holds, for messages, in the plural.
 
     Raises:

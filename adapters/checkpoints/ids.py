@@ -41,10 +41,10 @@ def time_of(checkpoint_id: str) -> int | None:
 
 
 def raise_floor(checkpoint_id: str | None) -> None:
-    """Have every id that this process makes from now on be above another; nothing to be above: `None`.
+    """Make every later id of this process higher than the given one; `None` changes nothing.
 
     Raises:
-        ConfigError: The installed LangGraph makes its ids in another way than this knows.
+        ConfigError: The installed LangGraph makes its ids in an unknown way.
     """
     known = vars(maker)
     if _FLOOR not in known:

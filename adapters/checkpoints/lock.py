@@ -32,7 +32,7 @@ class ProcessLock:
         """Take the lock if it is free, without waiting; return whether it was.
 
         Raises:
-            ThreadError: The file cannot be made, or the file system knows no locks.
+            ThreadError: The file cannot be made, or the file system does not support locks.
         """
         try:
             make_folder(self.path.parent)

@@ -266,7 +266,7 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         """Keep only the newest checkpoint of each namespace (`keep_latest`), or nothing (`delete`, `delete_all`).
 
         Raises:
-            ValueError: No such strategy.
+            ValueError: The strategy is unknown.
         """
         if strategy in ("delete", "delete_all"):
             for thread_id in thread_ids:

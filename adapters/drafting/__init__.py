@@ -1,1 +1,1 @@
-"""Drafters: who writes an answer from evidence."""
+"""Drafters: they write an answer from evidence."""

@@ -31,7 +31,7 @@ _FENCED = re.compile(r"^(```|~~~)", re.MULTILINE)
 
 
 class ExtractiveDrafter:
-    """Drafts by quoting.
+    """A drafter that quotes.
 
     Args:
         allowed_domains: Links to other hosts would fail the policy check. Text with such a bare link is not quoted;

@@ -31,7 +31,7 @@ def in_format(sections: Mapping[str, Sequence[str]], response_format: ResponseFo
     Args:
         sections: The quotations, as Markdown with citations, by the title of their section; an empty title for an
             answer without sections.
-        response_format: A hybrid answer is the one in Markdown with the one in JSON as a block behind it.
+        response_format: A hybrid answer is the Markdown answer, followed by the JSON answer as a block.
     """
     match response_format:
         case ResponseFormat.MARKDOWN:

@@ -215,7 +215,7 @@ _UNUSABLE: Final = {FaultKind.EMPTY: _EMPTY, FaultKind.CUT_SHORT: _CUT, FaultKin
 def read_draft(
     reply: Reply, *, may_search: bool, response_format: ResponseFormat = ResponseFormat.MARKDOWN
 ) -> Draft | _Unusable:
-    """Return what a reply is: a draft of one of the three kinds, a wish to search, or nothing usable."""
+    """Return the reading of a reply: a draft of one of the three kinds, a wish to search, or nothing usable."""
     if may_search and (searches := _searches(reply)):
         return Draft(DraftKind.ABSTENTION, "", searches=searches)
     text = reply.text.strip()
@@ -249,10 +249,10 @@ def _one_question(text: str) -> str:
 
 
 def tidy(text: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN) -> str:
-    """Write citations as `[n]` each, outside code, and leave out a list of sources of the model's own.
+    """Write each citation as `[n]`, outside code, and leave out the model's own list of sources.
 
-    Only marks are changed, no word: the numbers are the model's, and the Guardian judges them. Of JSON, the fence
-    around it goes, which many models cannot be talked out of; what is no JSON is left to the Guardian, too.
+    Only marks are changed, not words: the numbers are the model's, and the Guardian judges them. The fence around JSON
+    is removed, because many models add it whatever they are asked. Text that is not JSON is left to the Guardian, too.
     """
     if response_format is ResponseFormat.JSON:
         return with_strings(_strip_fence(text), _cited_one_by_one)

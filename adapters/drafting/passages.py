@@ -1,4 +1,4 @@
-"""A passage as the units that an answer can be made of: each a block with the line that leads into it."""
+"""A passage as units for an answer: each is a block with the line that leads into it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Checkers behind a server that tell whether claims follow from what they cite."""
+"""Checkers on a server that judge whether claims follow from the text that they cite."""

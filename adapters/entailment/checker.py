@@ -13,7 +13,7 @@ from language.words import detect
 
 
 class EntailmentModel(Protocol):
-    """A model that judges pairs of texts, behind a server."""
+    """A model on a server that judges pairs of texts."""
 
     @property
     def longest_claim(self) -> int:
@@ -21,7 +21,7 @@ class EntailmentModel(Protocol):
         ...
 
     async def judge(self, questions: Sequence[EntailmentQuestion], made: list[ModelCall]) -> list[EntailmentAnswer]:
-        """Return an answer for each question, in their order; every request is put on record in `made`.
+        """Return an answer for each question, in their order; `made` receives a record of every request.
 
         Raises:
             ServerFault: There was no usable reply in time.
@@ -30,11 +30,11 @@ class EntailmentModel(Protocol):
 
 
 class RemoteChecker:
-    """Asks a model about the claims that are in its languages and short enough; of all others nothing is said.
+    """A checker that asks a model about claims in its languages that are short enough, and skips all others.
 
     Args:
-        model: Asked in one go, at most.
-        languages: Those that it was made for.
+        model: Asked at most once for each check.
+        languages: The model's languages.
     """
 
     def __init__(self, model: EntailmentModel, languages: frozenset[Language]) -> None:
@@ -42,9 +42,9 @@ class RemoteChecker:
         self._languages = languages
 
     async def check(self, questions: Sequence[EntailmentQuestion]) -> EntailmentReply:
-        """Return one answer for each question, `None` where claim or cited text is in another language.
+        """Return one answer for each question, `None` if the claim or the cited text is in another language.
 
-        A claim that is too long is not asked about either: of half a claim nothing follows for the whole.
+        A claim that is too long is not asked about either: a verdict on half a claim says nothing about the whole.
 
         Raises:
             EntailmentUnavailable: The server cannot be asked, or its reply cannot be read.

@@ -1,7 +1,7 @@
-"""A model of natural language inference behind text-embeddings-inference: `POST {url}/predict`.
+"""A model of natural language inference on text-embeddings-inference: `POST {url}/predict`.
 
-Sent are pairs of premise and hypothesis, `{"inputs": [[premise, hypothesis], ...]}`; for each comes a list of labels
-with their scores, which add up to 1.
+The request has pairs of premise and hypothesis, `{"inputs": [[premise, hypothesis], ...]}`. The reply has for each pair
+a list of labels with their scores, which add up to 1.
 """
 
 from __future__ import annotations

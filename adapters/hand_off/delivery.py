@@ -31,7 +31,7 @@ class Delivery:
 
 
 class DeliveryChannel(Protocol):
-    """A way out of the house."""
+    """The port of channels that deliver hand-offs."""
 
     @property
     def name(self) -> str:

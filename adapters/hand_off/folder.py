@@ -1,4 +1,4 @@
-"""A folder that takes hand-offs: two files each, `.md` for people and `.json` for programs."""
+"""A folder that receives hand-offs: two files each, `.md` for people and `.json` for programs."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class HandOffFolder:
 
 
 def file_name(delivery: Delivery) -> str:
-    """Return a name that any file system takes and that sorts by time: `20261122T075352Z-0123456789abcdef`."""
+    """Return a name that any file system accepts and that sorts by time: `20261122T075352Z-0123456789abcdef`."""
     moment = delivery.kept_at[:19].replace("-", "").replace(":", "")
     return f"{moment}Z-{delivery.key[:16]}"
 

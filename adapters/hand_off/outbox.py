@@ -1,4 +1,4 @@
-"""The file that hand-offs are kept in until they are delivered, and that remembers those that are."""
+"""The file that keeps hand-offs until they are delivered, and a record of delivered ones."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class OutboxEntry:
         return {**fields, "state": self.state}
 
     def delivery(self) -> Delivery:
-        """Return what is to be sent; only of a hand-off that was not delivered."""
+        """Return the delivery to send; only for a hand-off that was not delivered."""
         return Delivery(self.key, self.kept_at, Ticket.model_validate_json(self.ticket or ""))
 
 

@@ -1,4 +1,4 @@
-"""Keeps a hand-off in the outbox first, then delivers it; sends later what it could not deliver."""
+"""The sink that keeps a hand-off in the outbox, then delivers it, and retries later if it could not."""
 
 from __future__ import annotations
 

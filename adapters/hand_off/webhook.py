@@ -1,4 +1,4 @@
-"""A web address that takes hand-offs: one POST of JSON each."""
+"""A web address that receives hand-offs: one POST of JSON each."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def day(text: str, today: date) -> date:
     """Return the day that a text names: see `contracts.lookups.ArgumentType`.
 
     Raises:
-        ValueError: It names none.
+        ValueError: It names no day.
     """
     counted = _COUNTED.fullmatch(text)
     try:

@@ -33,7 +33,7 @@ _LONGEST_TEXT: Final = 60
 
 
 class LookupFault(ValueError):
-    """A call that cannot be made as it is."""
+    """A lookup's call that cannot be made as it is."""
 
 
 class OutOfRange(LookupFault):
@@ -58,12 +58,12 @@ class LookupMatch:
 
 
 class Chooser:
-    """Chooses a lookup by the words of a query.
+    """The choice of a lookup by the words of a query.
 
-    Likeness is Dice's coefficient, `2 * shared / (one + other)`, of the query's stems and those of the most like of the
-    lookup's questions. A stem weighs by how few lookups have it, `log(1 + (n + 1) / (.5 + with it))`; one that no lookup
-    has weighs most, and a stop word 1, for "how many" and "which" ask for different things. Numbers and periods count
-    for nothing: they are what the arguments are for.
+    Likeness is Dice's coefficient, `2 * shared / (one + other)`, of the query's stems and the stems of the lookup's
+    most similar question. A stem's weight is `log(1 + (n + 1) / (.5 + lookups with it))`. A stem that no lookup has
+    weighs most. A stop word weighs 1, because "how many" and "which" ask for different things. Numbers and periods do
+    not count: they are the values of arguments.
 
     Args:
         lookups: To choose from.
@@ -279,7 +279,7 @@ def _write_value(value: object, language: Language) -> str:
 
 
 def beyond(fault: OutOfRange, lookup: Lookup, language: Language) -> str:
-    """Return in a sentence that a value is out of range, and what the range is."""
+    """Return a sentence that says that a value is out of range, and what the range is."""
     least, most = (None if bound is None else f"{bound:g}" for bound in (fault.argument.least, fault.argument.most))
     bounds = "between" if least and most else "least" if least else "most"
     said = _BEYOND[language][bounds].format(least=least, most=most)

@@ -1,4 +1,4 @@
-"""The evidence source of lookups: what a database and a graph have in common."""
+"""The evidence source of lookups: the common part of databases and graphs."""
 
 from __future__ import annotations
 

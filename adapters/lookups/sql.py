@@ -106,12 +106,12 @@ class DatabaseSource:
         return self._engine.dialect
 
     async def run(self, statement: str, values: Mapping[str, Value], readable: Readable) -> Rows:
-        """Run a statement that nobody wrote into the profile, behind the fences of lookups and one more.
+        """Run a statement that is not from the profile, under the limits of lookups and one more.
 
         Args:
             statement: With `:name` for values.
             values: Bound as parameters.
-            readable: What it may read. SQLite holds it to that; in PostgreSQL the rights of the role do.
+            readable: What it may read. SQLite enforces this; in PostgreSQL the rights of the role do.
 
         Raises:
             SourceUnavailable: The database cannot be asked, or will not answer.

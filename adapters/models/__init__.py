@@ -1,1 +1,1 @@
-"""Language models behind OpenAI-compatible servers: one client, one boundary, for every port that asks one."""
+"""Language models on OpenAI-compatible servers: one client and one boundary for every port that asks a model."""

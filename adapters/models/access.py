@@ -1,4 +1,4 @@
-"""What it takes to ask one model behind one server."""
+"""Access to one model on one server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ModelAccess:
         return host_of(self.base_url) if self.base_url else "the default server"
 
     def without_secrets(self, text: str) -> str:
-        """Return a server's words without the key, in case it repeats what it was sent."""
+        """Return a server's words without the key, in case the server repeats it."""
         key = self.api_key.get_secret_value() if self.api_key else ""
         return text.replace(key, "***") if key else text
 

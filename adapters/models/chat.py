@@ -59,7 +59,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call as the model made it; `arguments` is JSON text as far as it could be read, else what was there."""
+    """A call as the model made it; `arguments` is JSON text if it could be read, else the original text."""
 
     name: str
     arguments: str
@@ -67,7 +67,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model said, without its reasoning, and the requests that it took."""
+    """A model's reply without its reasoning, and the requests that were needed for it."""
 
     text: str
     calls: tuple[ToolCall, ...]
@@ -81,12 +81,12 @@ class Reply:
 
 
 class ChatModel:
-    """One model behind one server, for one purpose.
+    """A client for one model on one server, for one purpose.
 
     Args:
         access: The model, the server, the limits.
         purpose: What it is asked for; goes into the records.
-        client: The HTTP client that several models share; closed by who made it.
+        client: The HTTP client that several models share; its creator closes it.
         pauses: Between tries.
         clock: Seconds, monotonic; for the records only.
     """

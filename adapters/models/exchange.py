@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AskedModel:
-    """What an exchange needs.
+    """A model with everything that an exchange with it needs.
 
     Attributes:
         model: Asked for one purpose.
-        window: How much it takes.
+        window: Its context window.
         profile: What the desk is for.
         max_tokens: Of a reply, reasoning included.
     """
@@ -67,10 +67,10 @@ class ModelExchange:
         """Send one request, cut to the window.
 
         Args:
-            parts: What it is made of.
-            messages: Makes its messages of the parts that fit.
+            parts: Its parts.
+            messages: Makes its messages from the parts that fit.
             form: How the reply is asked for; goes into the record.
-            options: What else the request carries.
+            options: Other fields of the request.
             by_bytes: Whether it is cut to the certain bound.
 
         Raises:
@@ -89,7 +89,7 @@ class ModelExchange:
         return reply
 
     def blame(self, kind: FaultKind) -> None:
-        """Put on record that the last reply came, but could not be used."""
+        """Record that the last reply came, but could not be used."""
         self.made[-1] = self.made[-1].model_copy(update={"fault": str(kind)})
 
 

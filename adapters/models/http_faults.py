@@ -1,4 +1,4 @@
-"""What went wrong with a request over HTTP, when there was no reply at all or none that can be read."""
+"""Faults of HTTP requests that got no reply, or none that can be read."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from adapters.models.access import ModelAccess
 
 
 class WireMemory:
-    """Remembers by model and endpoint, in a small file, so that no turn has to find out again.
+    """A memory by model and endpoint, in a small file, so that no turn has to probe again.
 
-    A file that cannot be read or written costs a probe, nothing else.
+    If the file cannot be read or written, the only cost is a probe.
 
     Args:
         path: The file; `None` keeps everything in the process.

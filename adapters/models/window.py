@@ -44,7 +44,7 @@ _WINDOW_NAMES: Final = ("max_model_len", "loaded_context_length", "context_lengt
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a request is made of, as far as it can be cut. `fixed` is the size in bytes of what cannot."""
+    """The parts of a request that can be cut. `fixed` is the size in bytes of the part that cannot."""
 
     fixed: int
     question: str
@@ -90,7 +90,7 @@ class ContextWindow:
         return known or UNKNOWN_WINDOW
 
     async def fit(self, parts: Parts, reply_tokens: int, *, by_bytes: bool = False) -> tuple[Parts, dict[str, int]]:
-        """Cut what is too much.
+        """Cut a request to the window.
 
         Args:
             parts: The request.
@@ -148,11 +148,11 @@ class ContextWindow:
 def cut_to(parts: Parts, limit: int) -> tuple[Parts, dict[str, int]]:
     """Cut the parts to `limit` bytes together: history oldest first, evidence in proportion to rank.
 
-    The question may take half of the room; the analysis a quarter of what is left then; history 30 percent of that,
-    or what evidence leaves over.
+    The question may have half of the room, the analysis a quarter of the rest. History may have 30 percent of what is
+    then left, or the room that evidence does not need.
 
     Raises:
-        ServerFault: There is no room for anything but the fixed part.
+        ServerFault: There is only room for the fixed part.
     """
     if parts.size <= limit:
         return parts, {}

@@ -20,11 +20,13 @@ NO_RESULT = "(nothing)"
 
 
 def to_wire(messages: Sequence[BaseMessage], system_role: Literal["system", "user"] = "system") -> list[BaseMessage]:
-    """Return the messages as any server takes them.
+    """Return the messages in a form that every server accepts.
 
-    One system message, first (or its text in front of the first user message); then the user first, no two
-    neighbours of one role, every tool call with its result and no result without its call; last the user or a
-    tool. Names, ids and other extras of the messages are left behind. Empty messages are left out.
+    - One system message comes first, or its text is in front of the first user message.
+    - Then a user message comes first, and no two neighbours have one role.
+    - Every tool call has its result, and no result is without its call.
+    - The last message is the user's or a tool's.
+    - Names, ids and other extras of the messages are dropped, and so are empty messages.
 
     Raises:
         ValueError: No user message is among them.

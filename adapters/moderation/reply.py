@@ -1,4 +1,4 @@
-"""Reading what a guard model says: Qwen3Guard's lines, or JSON of the same content. Odd output is never Safe.
+"""Parser of a guard model's reply: Qwen3Guard's lines, or JSON of the same content. Odd output is never Safe.
 
 The lines, each with its key at the beginning, in any case:
 
@@ -88,7 +88,7 @@ def result_of(
 
 
 def storable(text: str) -> str:
-    """Return text that every encoder takes: a lone surrogate becomes U+FFFD."""
+    """Return text that every encoder accepts: a lone surrogate becomes U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -39,7 +39,7 @@ class RuleModerator:
         pack: The rules; without it, those that ship.
 
     Raises:
-        ConfigError: The pack that ships cannot be read.
+        ConfigError: The pack that ships with Guardian cannot be read.
     """
 
     def __init__(self, pack: Pack | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A guard model behind an OpenAI-compatible server: Qwen3Guard on vLLM, or whatever writes the same lines."""
+"""A guard model on an OpenAI-compatible server: Qwen3Guard on vLLM, or any model that writes the same lines."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class VllmModerator:
         self._model = model
 
     async def moderate(self, text: str) -> ModerationResult:
-        """Return what the model says.
+        """Return the model's verdict.
 
         Raises:
-            ModerationUnavailable: It could not be asked, its reply holds no verdict, or the message is blank or too
-                long for it: a part of a message is never judged in its place.
+            ModerationUnavailable: The model could not be asked, its reply holds no verdict, or the message is blank or
+                too long for it: a part of a message is never judged instead of the whole.
         """
         if not text.strip():
             raise ModerationUnavailable("A blank message cannot be judged.", "Send one with words in it.", tried=True)

@@ -1,1 +1,1 @@
-"""Planners: who fills `SGRPlanResult`."""
+"""Planners: they fill `SGRPlanResult`."""

@@ -1,4 +1,4 @@
-"""What is missing in a message, and whether the next one brings it: clarifying questions, without a model."""
+"""Clarifying questions without a model: what a message leaves out, and whether the next message supplies it."""
 
 from __future__ import annotations
 
@@ -168,9 +168,10 @@ def _names_nothing(text: str) -> bool:
 
 
 def stands_alone(message: str) -> bool:
-    """Whether a message is a question of its own rather than the answer to one.
+    """Whether a message is a new question, not the answer to one.
 
-    A whole question is one, and so is a request, or what is introduced as another subject; but not what names no object.
+    Whole questions, requests and messages that introduce another subject are new questions. A message that names no
+    object is not.
     """
     if lexicon.is_vague(message):
         return False

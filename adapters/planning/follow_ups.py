@@ -1,4 +1,4 @@
-"""Questions that go on from the one before and say only what is other about them: "And on Windows?", «А профиль?»."""
+"""Follow-up questions, which say only what differs from the previous question: "And on Windows?", «А профиль?»."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _TRAILING_COMMA: Final = re.compile(r",(\s*[}\]])")
 
 @dataclass(frozen=True, slots=True)
 class FilledPlan:
-    """A valid plan, the arguments as they came, and what was put right without asking."""
+    """A valid plan, the arguments as they came, and the corrections made without a repair request."""
 
     plan: SGRPlanResult
     raw: str
@@ -242,10 +242,9 @@ def _fault(entry: Any) -> str:
 
 @cache
 def plan_schema() -> dict[str, Any]:
-    """Return the plan as a JSON schema that every server takes: no references, no defaults, all fields asked for.
+    """Return the plan as a JSON schema that every server accepts: no references, no defaults, all fields required.
 
-    Providers that enforce a schema strictly want every field required and no others; fields that may be missing
-    are `null` instead.
+    Providers with strict enforcement need every field to be required and no others; an absent value is `null`.
     """
     whole = SGRPlanResult.model_json_schema()
     definitions = whole.get("$defs", {})

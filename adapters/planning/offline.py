@@ -68,10 +68,10 @@ _SURE, _FAIRLY_SURE, _WITH_GAPS, _LOST = 0.9, 0.8, 0.65, 0.35
 
 
 class OfflinePlanner:
-    """Plans without a model.
+    """A planner without a model.
 
     Args:
-        probe: Tells how far a text is on topic.
+        probe: Returns how far a text is on topic.
         profile: Scope words, thresholds and lookups of the deployment.
         now: The wall clock; "today" is a day in UTC.
     """

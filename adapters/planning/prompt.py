@@ -87,8 +87,8 @@ def system_prompt(
 
     Args:
         profile: What the desk is for.
-        moderation: What was found on the newest message; with the next one the only part that differs between turns.
-        clarifications: How many questions were asked back in a row just before the newest message.
+        moderation: The verdict on the newest message; only this and `clarifications` differ between turns.
+        clarifications: How many clarifying questions in a row came just before the newest message.
         with_form: Whether the schema is written out, for servers that do not show it to the model.
     """
     scope = profile.scope.description.get(Language.EN) or next(iter(profile.scope.description.values()))
@@ -121,7 +121,7 @@ def _moderation_block(moderation: ModerationResult | None) -> str:
 
 
 def repair_request(raw: str, faults: Sequence[str]) -> str:
-    """Return what the model is asked when its arguments could not be used."""
+    """Return the request to the model after its arguments could not be used."""
     quoted = raw[:_LONGEST_QUOTE]
     longest = max((len(run) for run in quoted.split() if set(run) == {"`"}), default=2)
     fence = "`" * max(3, longest + 1)

@@ -34,7 +34,7 @@ class PlanAhead:
         self._begun: dict[str, tuple[PlanRequest, asyncio.Task[PlanReply]]] = {}
 
     def begin(self, request: PlanRequest) -> None:
-        """Set the planner to work; a plan begun before under the same turn's id is thrown away."""
+        """Start the planner; an earlier plan under the same turn's id is discarded."""
         self.drop(request.turn_id)
         task = asyncio.create_task(self._planner.plan(request))
         task.add_done_callback(_read_error)
@@ -43,7 +43,7 @@ class PlanAhead:
             self.drop(next(iter(self._begun)))  # of a turn that was ended between the two nodes
 
     def drop(self, turn_id: str) -> tuple[ModelCall, ...]:
-        """Throw a begun plan away and return what it cost: what it was answered, or one request without figures."""
+        """Discard an early plan and return its cost: the answered requests, or one request without figures."""
         _, task = self._begun.pop(turn_id, (None, None))
         if task is None:
             return ()

@@ -15,7 +15,7 @@ from adapters.reading.document import LIBRARIES, SECONDS, Document, Unfit
 
 
 class Converter:
-    """A process that turns files into Markdown; started for the first file, and again after one that ended it.
+    """A process that converts files to Markdown; started for the first file, and again if a file ended it.
 
     Args:
         seconds: How long one file may take.

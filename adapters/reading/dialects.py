@@ -64,7 +64,7 @@ class DialectSettings:
 
 
 def is_part(path: str, reading: DialectSettings) -> bool:
-    """Tell whether Markdown is there to be included only: in MkDocs, its name or that of its folder begins with `_`."""
+    """Return whether Markdown exists only to be included: in MkDocs, its or its folder's name begins with `_`."""
     markdown = path.casefold().endswith((".md", ".markdown"))
     return reading.dialect is Dialect.MKDOCS and markdown and any(part.startswith("_") for part in path.split("/"))
 

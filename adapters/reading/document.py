@@ -43,7 +43,7 @@ class Document:
 
 
 def document(text: str, *, title: str = "", url: str = "", updated: str = "") -> Document:
-    """Return a document with what it says of itself made safe to store.
+    """Return a document with its own metadata made safe to store.
 
     Raises:
         Unfit: It has no text, or too much.

@@ -1,4 +1,4 @@
-"""Word files as Markdown: mammoth tells headings, lists, tables and code by their styles, and the HTML reader does the rest."""
+"""Word files as Markdown: mammoth finds headings, lists, tables and code by style; the HTML reader does the rest."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _CORE = re.compile(rb"<(dc:title|dcterms:modified)\b[^>]{0,200}>([^<]{0,1000})</
 
 
 def read(content: bytes) -> Document:
-    """Return a `.docx` file as Markdown; pictures leave their descriptions, headers and footers nothing.
+    """Return a `.docx` file as Markdown; of pictures their descriptions stay, and headers and footers are dropped.
 
     Raises:
-        Unfit: It is no Word file, encrypted, damaged, or larger inside than it may be.
+        Unfit: It is not a Word file, is encrypted or damaged, or is too large once unpacked.
     """
     if content.startswith(_OLE):
         raise Unfit("is encrypted or of the old format .doc: save it as .docx without a password")

@@ -23,7 +23,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class SkippedFile(NamedTuple):
-    """A file that was not taken as it is: why, and the way out."""
+    """A file that was not read as it is: why, and how to fix it."""
 
     path: str
     reason: str
@@ -41,10 +41,10 @@ class FoundFile:
 
 @dataclass(slots=True)
 class Scan:
-    """What a walk through a folder brought.
+    """The result of a walk through a folder.
 
     Attributes:
-        unread: Folders that could not be listed, relative; what was indexed below them is not taken for deleted.
+        unread: Folders that could not be listed, relative; files indexed below them do not count as deleted.
     """
 
     found: list[FoundFile] = field(default_factory=list[FoundFile])
@@ -52,7 +52,7 @@ class Scan:
     unread: list[str] = field(default_factory=list[str])
 
     def covers(self, path: str) -> bool:
-        """Tell whether a file that was not found is really gone."""
+        """Return whether a file that was not found is really gone."""
         return not any(folder in ("", path) or path.startswith(f"{folder}/") for folder in self.unread)
 
 
@@ -157,7 +157,7 @@ def decode(content: bytes) -> str:
     r"""Return the text of a Markdown file, cleaned, with line breaks as `\n`.
 
     Raises:
-        Unfit: It is no UTF-8 text.
+        Unfit: It is not UTF-8 text.
     """
     if content.startswith(_UTF16):
         raise Unfit("is UTF-16: save it as UTF-8")

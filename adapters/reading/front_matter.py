@@ -49,7 +49,7 @@ class FrontMatter:
 
 
 def read(text: str) -> FrontMatter:
-    """Read the front matter of a page; a broken one gives what can be had, and says what is wrong."""
+    """Read the front matter of a page; if it is broken, return the readable part and say what is wrong."""
     lines = text.split("\n", _LONGEST + 1)[: _LONGEST + 1]
     if not _FENCE.match(lines[0]):
         return FrontMatter()

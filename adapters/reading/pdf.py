@@ -51,7 +51,7 @@ def read(content: bytes) -> Document:
     """Return a PDF file as Markdown; a page that cannot be read is left out, as long as another one can.
 
     Raises:
-        Unfit: It is no PDF, encrypted, damaged, without text, or too long.
+        Unfit: It is not a PDF, is encrypted, damaged or too long, or has no text.
     """
     from pypdf import PdfReader
     from pypdf.errors import DependencyError, PyPdfError

@@ -1,4 +1,4 @@
-"""The words of Markdown prose: what is indexed, without what only a browser needs."""
+"""The words of Markdown prose for the index, without everything that only a browser needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a file, whatever its format and dialect: what is cut, and what tells whether it changed."""
+"""The text of a file in any format and dialect, and the digest that shows whether it changed."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _with_front_matter(found: Document) -> str:
 
 
 def serialise_reading(reading: DialectSettings) -> str:
-    """Return a reading as it is kept; nothing for the usual one."""
+    """Return a reading as it is stored; empty for the default one."""
     if reading == DialectSettings():
         return ""
     return json.dumps({"dialect": reading.dialect, "variables": dict(reading.variables)}, sort_keys=True)

@@ -1,7 +1,7 @@
 """The process that reads HTML, Word and PDF files for another one: `python -m adapters.reading.worker`.
 
-Each request is a line of ending and length, then the file's bytes; each reply is a line of JSON: the document, or
-why it is unfit. A file that takes too long ends the process, which the other side understands.
+Each request is a line with the file's extension and length, then the file's bytes. Each reply is a line of JSON: the
+document, or why it is unfit. A file that takes too long ends the process; the other side handles that.
 """
 
 from __future__ import annotations

@@ -76,15 +76,15 @@ class GraphEngine(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the graph."""
+        """Release the graph."""
         ...
 
 
 def check(statement: str, name: str) -> None:
     """Refuse a statement that does more than read, or that only one of the engines knows.
 
-    An engine opened for reading only is not fence enough: ladybug's writes files (COPY TO, EXPORT), reads any (LOAD
-    FROM) and fetches extensions (INSTALL) all the same.
+    Opening an engine for reading only does not protect enough: ladybug still writes files (COPY TO, EXPORT), reads any
+    file (LOAD FROM) and downloads extensions (INSTALL).
 
     Args:
         statement: One statement: MATCH, WHERE, WITH, UNWIND, RETURN, ORDER BY, SKIP, LIMIT, UNION.
@@ -113,7 +113,7 @@ def check(statement: str, name: str) -> None:
 
 
 def name_statement(lookup: str) -> str:
-    """Return what the statement of a lookup is called in messages."""
+    """Return the name of a lookup's statement in messages."""
     return f"the lookup {lookup!r}"
 
 
@@ -143,7 +143,7 @@ def _size(value: Value | bytes) -> int:
 
 
 def plain_value(value: object) -> Value | bytes:
-    """Return a value as one that a sentence is made of; lists joined, dates and numbers as written."""
+    """Return a value in a form for sentences: lists joined, dates and numbers as written."""
     if value is None or isinstance(value, str | bool | int | float | bytes):
         return value
     if isinstance(value, bytearray):

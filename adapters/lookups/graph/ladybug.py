@@ -76,7 +76,7 @@ class Ladybug:
                     self._idle.append(connection)
 
     def close(self) -> None:
-        """Let go of the file; the object may still be used."""
+        """Release the file; the object may still be used."""
         with self._opening:
             database, self._database, self._seen = self._database, None, None
             self._idle.clear()

@@ -1,7 +1,7 @@
 """The graph's own names in the words of a user: `guard mode`, `GUARD-MODE` and `GUARD_MODE` are one.
 
-A text argument that a statement compares with a property of a labelled node takes a name that the graph has:
-`(s:Setting) WHERE s.name = $setting`. So the graph itself is the list of what can be asked about.
+If a statement compares a text argument with a property of a labelled node, the argument gets a name from the graph:
+`(s:Setting) WHERE s.name = $setting`. So the graph itself is the list of the things that can be asked about.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class NamePlace:
 
     @property
     def statement(self) -> str:
-        """What asks for the names; both parts were read from a statement by the pattern of a name."""
+        """The statement that returns the names; both parts were read from a statement by the pattern of a name."""
         return f"MATCH (n:{self.label}) RETURN DISTINCT n.{self.key} AS name ORDER BY name"
 
 
 @dataclass(frozen=True, slots=True)
 class NameMatch:
-    """A name that a text has, and what is left of the text's words without it."""
+    """A name that a text has, and the text's other words."""
 
     name: str
     rest: str

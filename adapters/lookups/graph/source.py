@@ -93,7 +93,7 @@ class GraphSource:
         return int(row["nodes"] or 0)
 
     def close(self) -> None:
-        """Let go of the graph."""
+        """Release the graph."""
         self._engine.close()
 
     async def _ask(self, lookup: Lookup, values: Mapping[str, Value]) -> Rows:

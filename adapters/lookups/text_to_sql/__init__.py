@@ -1,1 +1,1 @@
-"""A language model's own SQL: written from sentences about the tables, checked, and run behind the same fences as lookups."""
+"""SQL by a language model: written from sentences about the tables, checked, and run under the limits of lookups."""

@@ -76,12 +76,12 @@ class WritingOutcome:
 
 @dataclass(frozen=True, slots=True)
 class SqlQuestion:
-    """A question to be put into SQL.
+    """A question to translate into SQL.
 
     Attributes:
         question: The user's words.
         query: The search query made from them; may be the same.
-        today: What day it is.
+        today: The current day.
     """
 
     question: str
@@ -164,7 +164,7 @@ def read(text: str) -> str:
 
 
 def repair_request(raw: str, why: str) -> str:
-    """Return what the model is asked when what it wrote may not run."""
+    """Return the request to the model after its statement was refused."""
     quoted = raw[:_LONGEST_QUOTE]
     longest = max((len(run) for run in re.findall(r"`+", quoted)), default=2)
     return _REPAIR.format(why=why, fence="`" * max(3, longest + 1), raw=quoted, none=NONE)
