@@ -92,7 +92,7 @@ class Fusion:
         return cls(embedder.words_share, calibration.floor(query) if calibration else 0.0, calibration)
 
     def confidence(self, by_words: float, similarity: float | None) -> float:
-        """Return how far a passage is on topic, 0 to 1, of which this much is known."""
+        """Return how far a passage is on topic, 0 to 1, from what is known of it."""
         if similarity is None or self.calibration is None:
             return by_words
         return self.calibration.together(by_words, similarity)

@@ -181,7 +181,7 @@ def _in_ending(word: str, mended: str) -> bool:
 
 
 def says(passages: Iterable[StoredPassage], word: str) -> bool:
-    """Whether some of the passages have a folded word in that very form."""
+    """Whether some of the passages have a folded word in exactly this form."""
     return any(word in tokens(f"{row.title}\n{row.heading}\n{row.text}") for row in passages)
 
 
@@ -203,7 +203,7 @@ def unknown_words(known: Lexicon, text: str, has: Callable[[str], bool]) -> tupl
     Args:
         known: The words of all passages.
         text: A question.
-        has: Whether a passage of the kinds that are asked about has a stem that some passage has.
+        has: Returns whether a passage of the requested kinds has a known stem.
     """
     found: dict[str, str] = {}
     for word in _WRITTEN.findall(text)[:LONGEST_QUERY]:

@@ -47,7 +47,7 @@ class FileRow:
 
 
 class Identity(NamedTuple):
-    """What makes two documents the same; `format` is the way they were cut."""
+    """The identity of a document: equal ones are the same document; `format` is the way it was cut."""
 
     key: str
     sha256: str
@@ -68,7 +68,7 @@ class Header:
 
 
 class IndexEntry(NamedTuple):
-    """A chunk on its way into the index."""
+    """A chunk to be written to the index."""
 
     id: int
     document: int

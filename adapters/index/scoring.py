@@ -1,4 +1,4 @@
-"""How sure a score is, and which words widen a query. Pure arithmetic."""
+"""The confidence of a score, and the words that widen a query. Pure arithmetic."""
 
 from __future__ import annotations
 

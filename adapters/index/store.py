@@ -100,7 +100,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Generator[None]:
-        """Everything inside is written, or nothing is."""
+        """Write everything inside the block, or nothing."""
         with our_errors("written", self._directory):
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -154,7 +154,7 @@ class Store:
         return [number for (number,) in self._db.execute("SELECT id FROM documents")]
 
     def in_motion(self) -> list[int]:
-        """Return the ids of documents that the index does not follow yet, coming and going."""
+        """Return the ids of the coming and going documents that the index has not followed yet."""
         return [row[0] for row in self._db.execute("SELECT id FROM documents WHERE state <> 'live'")]
 
     def entries(self, *, coming: bool) -> Iterator[IndexEntry]:
@@ -173,7 +173,7 @@ class Store:
     # ------------------------------------------------------------------------------------------------ what changes
 
     def keep_folder(self, path: Path, source: Source, version: str | None) -> FolderRow:
-        """Write a folder down, or that it is read otherwise than before."""
+        """Record a folder, or a change in how it is read."""
         existing = {row.path: row for row in self.folders()}
         old = existing.get(str(path))
         if old:
@@ -262,7 +262,7 @@ class Store:
     # ---------------------------------------------------------------------------------------------------- vectors
 
     def vector_sizes(self, model: str) -> dict[str, int]:
-        """Return how many bytes the vectors have that a model made, by the hashes of their texts."""
+        """Return the size in bytes of each vector of a model, by the hash of its text."""
         self._db.execute(_EMBEDDINGS)
         sql = "SELECT hash, length(vector) FROM embeddings WHERE model = ?"
         return dict(self._db.execute(sql, (model,)).fetchall())

@@ -1,4 +1,4 @@
-"""Reads the record while others write it."""
+"""The reader of the system of record; it works while others write."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def _has_log(path: Path) -> bool:
 
 
 class IndexReader:
-    """The reading side: one connection, which cannot write.
+    """A read-only connection to the system of record.
 
     Attributes:
-        lasting: Whether it sees what others write after it was opened; one that does not is for one question.
+        lasting: Whether it sees later writes by others; a connection that does not is for one question.
 
     Raises:
-        sqlite3.Error: From every method; the caller knows what was being asked.
+        sqlite3.Error: From every method; the caller knows what was asked.
     """
 
     lasting = True
@@ -80,7 +80,7 @@ class IndexReader:
         return [StoredPassage(*row) for row in self._db.execute(_ARTICLES, (key, kb_id))]
 
     def limits(self, ids: Collection[int]) -> dict[int, tuple[str, str | None, str]]:
-        """Return source, version and language of passages: what searches are limited by."""
+        """Return source, version and language of passages, by which searches are limited."""
         sql = f"{_LIMITS} ({','.join('?' * len(ids))})"
         return {row[0]: row[1:] for row in self._db.execute(sql, tuple(ids))}
 
@@ -109,7 +109,7 @@ class IndexReader:
         return dict(self._db.execute(sql).fetchall())
 
     def warnings(self) -> list[tuple[str, str]]:
-        """Return the files that are not indexed as they might be, by name, each with why."""
+        """Return the files that are indexed with a warning, by name, each with its warning."""
         sql = "SELECT path, warning FROM files WHERE warning <> '' AND unfit = '' AND left_out = 0 ORDER BY path"
         return self._db.execute(sql).fetchall()
 

@@ -1,4 +1,4 @@
-"""Making the vectors that the system of record lacks. A text is given to each model once, whatever happens between."""
+"""Embedding of texts that have no vector in the system of record. A model gets each text once, even after a crash."""
 
 from __future__ import annotations
 

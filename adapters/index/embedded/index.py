@@ -288,7 +288,7 @@ class Snapshot:
         return {name: frozenset(self.values(name)) for name in ("source", "version", "language")}
 
     def meant(self, word: str) -> list[str]:
-        """Return the words of the index that one it does not have may be a misspelling of."""
+        """Return the words of the index that an unknown word may be a misspelling of."""
         return self._vocabulary.nearest(word)
 
     @cached_property
@@ -319,7 +319,7 @@ class Snapshot:
         return dict(self._rank(query, Filter(), len(chunks)))
 
     def share(self, where: Filter) -> float:
-        """Return which share of all passages a search may return, 0 to 1, as if its limits knew nothing of each other."""
+        """Return the share of all passages that a search may return, 0 to 1, as if its limits were independent."""
         shares = [
             min(1.0, sum(self._searcher.doc_freq(name, value) for value in values) / max(1, self.size))
             for name, values in where.values.items()

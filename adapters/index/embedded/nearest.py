@@ -29,7 +29,7 @@ RowT = TypeVar("RowT")
 
 
 class IndexMoved(Exception):
-    """The index was renewed between asking it and reading the rows it named."""
+    """The index was renewed between a search and the reading of its rows."""
 
 
 def best_by_words(
@@ -75,7 +75,7 @@ MAKING = "They are being made, or `guardian index` makes them."
 
 
 def says_word(snapshot: Snapshot, reader: IndexReader, word: str) -> bool:
-    """Whether one of the passages that have a word's stem has the word in that very form."""
+    """Whether one of the passages with a word's stem has the word in exactly this form."""
     found = snapshot.search([((stem(word),), 1.0)], Filter(), MOST_READ)
     return says(reader.passages([number for number, _ in found]).values(), word)
 

@@ -295,7 +295,7 @@ class KnowledgeBase:
             self._opened_at = now
 
     def warnings(self) -> list[tuple[str, str]]:
-        """Return the files that are not indexed as they might be, by name, each with why.
+        """Return the files that are indexed with a warning, by name, each with its warning.
 
         Raises:
             SourceUnavailable: The knowledge base cannot be read.

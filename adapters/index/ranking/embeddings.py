@@ -171,7 +171,7 @@ def unit_of(row: object) -> Embedding:
     """Return a JSON list of numbers as a vector of length 1; zeros stay zeros.
 
     Raises:
-        ValueError: It is empty, or has something in it that is not a finite number.
+        ValueError: The list is empty, or an element is not a finite number.
     """
     if not isinstance(row, list) or not row:
         raise ValueError("its reply has no vector where one is due")

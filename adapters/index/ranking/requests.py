@@ -1,4 +1,4 @@
-"""One POST of JSON to a server that ranks, and what can be wrong with it."""
+"""One POST of JSON to a ranking server, and its possible faults."""
 
 from __future__ import annotations
 
@@ -230,10 +230,10 @@ def number_of(value: object, what: str) -> float:
 
 
 def entries_of(value: object, count: int, what: str) -> list[dict[str, Any]]:
-    """Return a JSON list of so many objects, in the order of the field `index`, which must have each place once.
+    """Return a JSON list of the given number of objects, ordered by `index`, which must have each position once.
 
     Raises:
-        ValueError: It is not that.
+        ValueError: The value is not such a list.
     """
     if not isinstance(value, list):
         raise ValueError(f"its reply has no list of {what}")

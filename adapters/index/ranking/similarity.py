@@ -67,7 +67,7 @@ class Calibration:
         return _logistic((similarity - self.midpoint) / self.spread)
 
     def together(self, by_words: float, similarity: float) -> float:
-        """Return how far a passage is on topic, 0 to 1, of which the words say one thing and the meaning another.
+        """Return how far a passage is on topic, 0 to 1, from its scores by words and by meaning.
 
         Args:
             by_words: The confidence by words, 0 to 1.
@@ -175,7 +175,7 @@ class Vectors:
 
 @cache
 def keep_to_one_thread() -> None:
-    """Keep products of matrices to one thread: for so little, two wait for each other longer than they work."""
+    """Limit matrix products to one thread: for small ones, two threads wait longer than they work."""
     with contextlib.suppress(ImportError):
         from threadpoolctl import threadpool_limits
 
@@ -313,17 +313,17 @@ def foreign_questions() -> tuple[tuple[Language, str], ...]:
 
 
 def calibration_key(model: str) -> str:
-    """Return under which name the calibration of a model is kept."""
+    """Return the name under which the calibration of a model is stored."""
     return f"similarity of {model}"
 
 
 def measured_key(model: str) -> str:
-    """Return under which name it is kept on which file the calibration of a model was measured."""
+    """Return the name under which the file is stored on which the calibration of a model was measured."""
     return f"similarity measured on, of {model}"
 
 
 def file_key(model: str) -> str:
-    """Return under which name it is kept which file has the vectors of a model."""
+    """Return the name under which the file with the vectors of a model is stored."""
     return f"vectors of {model}"
 
 

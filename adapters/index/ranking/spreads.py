@@ -67,5 +67,5 @@ def _read(text: str) -> tuple[float, NDArray[np.float32], NDArray[np.float32]] |
 
 
 def directions_key(model: str) -> str:
-    """Return under which name it is kept how the vectors of a model differ."""
+    """Return the name of the stored record on how a model's vectors differ."""
     return f"directions of the vectors of {model}"

@@ -132,7 +132,7 @@ class IndexEngine(Protocol):
         """Keep others from filling at the same time.
 
         Raises:
-            IndexBusy: Somebody is filling.
+            IndexBusy: Another process is filling.
         """
         ...
 
@@ -157,7 +157,7 @@ class IndexEngine(Protocol):
     def drop_notes(self, keys: Sequence[str]) -> None: ...
 
     def settle(self) -> None:
-        """Do what makes searching fast after much has changed."""
+        """Optimize the server for searching after many changes."""
         ...
 
     def close(self) -> None:
@@ -171,5 +171,5 @@ def storable(text: str) -> bool:
 
 
 def id_of(key: str, ordinal: int) -> str:
-    """Return the id of a passage: of its document and its place there."""
+    """Return the id of a passage, from its document and its position there."""
     return str(UUID(bytes=blake2b(f"{key}#{ordinal}".encode(), digest_size=16).digest()))

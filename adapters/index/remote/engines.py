@@ -1,4 +1,4 @@
-"""From an address to the index that is there."""
+"""The choice of the engine for the address of an index."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ _LENGTHS: Final = _lengths()
 
 
 def round_length(length: int) -> int:
-    """Return a length as tantivy keeps it, in one byte: the next one below that it knows."""
+    """Return a length as tantivy stores it in one byte: rounded down to the next length that it has."""
     return _LENGTHS[bisect_right(_LENGTHS, length) - 1]
 
 
@@ -118,7 +118,7 @@ class Statistics:
         return self._vocabulary.nearest(word)
 
     def query(self, word: str, weight: float = 1.0) -> Vector:
-        """Return one word of a query as a vector; a word that nothing has is an empty one."""
+        """Return one word of a query as a vector; it is empty for a word that no passage has."""
         found = self.frequencies.get(word, ())
         return {
             dimension(field, word): weight * self.idf(frequency)

@@ -96,7 +96,7 @@ class State:
 
     @property
     def current(self) -> bool:
-        """Whether its vectors are made as this program makes them."""
+        """Whether its vectors were made with this program's format and tokenizer."""
         return (self.format, self.analyser) == (FORMAT, analyser())
 
     @classmethod

@@ -164,7 +164,7 @@ class _FileReader:
         self._place = len(MARK)
 
     def take(self, form: str) -> tuple[int, ...]:
-        """Return the next numbers, as `struct` has their form."""
+        """Return the next numbers, in a format of `struct`."""
         form = f"<{form}"
         start, self._place = self._place, self._place + struct.calcsize(form)
         return struct.unpack(form, self._data[start : self._place].tobytes())
@@ -181,7 +181,7 @@ class _FileReader:
         """Return numbers of one kind from a place on.
 
         Raises:
-            IndexError: The file ends before.
+            IndexError: The file ends too early.
         """
         part = self._data[start : start + count * kind.itemsize]
         if len(part) < count * kind.itemsize:

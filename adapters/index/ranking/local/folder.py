@@ -107,7 +107,7 @@ class Manifest(BaseModel):
 
 
 def missing_packages() -> list[str]:
-    """Return what has to be installed; nothing is loaded."""
+    """Return the packages that have to be installed; nothing is loaded."""
     return [name for name in PACKAGES if find_spec(name) is None]
 
 

@@ -1,7 +1,7 @@
-"""Cutting a text into the pieces that a model knows: the likeliest cut of each word.
+"""The tokenizer: it cuts a text into the pieces that a model knows, by the likeliest cut of each word.
 
-A unigram model as SentencePiece has it: every piece has a logarithm of a probability, and of all cuts of a word that with
-the highest sum is taken. T. Kudo: Subword Regularization, ACL 2018.
+This is a unigram model like SentencePiece's: every piece has the logarithm of its probability, and the cut with the
+highest sum wins. T. Kudo: Subword Regularization, ACL 2018.
 """
 
 from __future__ import annotations
