@@ -1,1 +1,1 @@
-"""The outside, one folder per port. An adapter knows only the contracts and its vendor's library."""
+"""The adapters to the outside, one folder a port. An adapter knows only the contracts and its vendor's library."""

@@ -33,7 +33,7 @@ def make_folder(folder: Path) -> None:
 
 
 def can_write(folder: Path) -> bool:
-    """Whether something can be made in a folder that is there."""
+    """Whether files can be created in an existing folder."""
     return os.access(folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids)
 
 

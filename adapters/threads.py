@@ -26,7 +26,7 @@ MOST: Final = 64
 
 
 async def in_thread(run: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Call what reads and blocks in a thread of the sources, as `asyncio.to_thread` does in a thread of everybody's."""
+    """Call a blocking reader in a thread for sources, as `asyncio.to_thread` does in asyncio's own pool."""
     context = contextvars.copy_context()
     future: Future[_T] = Future()
     _pool().do(future, partial(context.run, run, *args, **kwargs))

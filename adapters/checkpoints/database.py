@@ -76,7 +76,7 @@ def storage_failure(error: sqlite3.Error, path: Path, what: str = "conversations
 
 @contextmanager
 def storage_errors_as_ours(path: Path, what: str = "conversations") -> Generator[None]:
-    """Turn errors of the storage into `ThreadError`; wrong statements and broken constraints stay what they are.
+    """Translate errors of the storage into `ThreadError`; wrong statements and broken constraints are not translated.
 
     Raises:
         ThreadError: The disk is full, the database locked, unreadable or not writable.

@@ -21,7 +21,7 @@ class ProcessLock:
     A subprocess does not inherit it; a bare `os.fork` would.
 
     Args:
-        path: The lock's file. It is there while somebody holds the lock, and after a kill, which does no harm.
+        path: The lock's file. It exists while the lock is held, and after a kill; a file left behind does no harm.
     """
 
     def __init__(self, path: Path) -> None:

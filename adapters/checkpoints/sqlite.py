@@ -92,10 +92,10 @@ def outlives_its_turn(namespace: str) -> bool:
 
 
 def find_superseded(steps: Collection[CheckpointStep], start: str) -> list[CheckpointStep]:
-    """Return the steps that nothing needs once a turn has started from the checkpoint `start`.
+    """Return the steps that are no longer needed once a turn has started from the checkpoint `start`.
 
-    Needed are `start` itself and all that is newer, in every namespace; the newest memory of a subgraph that
-    outlives its turn; and every step from which a newer one, a fork, was made.
+    These steps are needed: `start` itself and everything newer, in every namespace; the newest memory of a subgraph
+    that outlives its turn; and every step from which a newer one, a fork, was made.
     """
     older = [step for step in steps if step.checkpoint_id < start]
     newer = [step for step in steps if step.checkpoint_id > start]

@@ -1,8 +1,8 @@
 """Quotations as an answer in one of the three formats.
 
-In JSON, each section is a list: sentences and items as strings with their citations, and what cannot carry a
-citation, code and tables, as objects with `sources`. Strings are Markdown, so code keeps its fence: without one, `[1]`
-in it would be a citation.
+In JSON, each section is a list. Sentences and items are strings with their citations. Code and tables cannot carry
+citations, so they are objects with `sources`. Strings are Markdown, so code keeps its fence: without one, `[1]` in it
+would be a citation.
 """
 
 from __future__ import annotations

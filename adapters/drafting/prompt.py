@@ -1,4 +1,4 @@
-"""The words of the drafting request, and the form in which evidence is shown: numbered, fenced, data only."""
+"""The prompts of the drafting request, and the form of the evidence in it: numbered, fenced, only data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A unit of the evidence as a quotation: its own words, cited, and no longer than is needed."""
+"""A unit of the evidence as a quotation: its own words, cited, and no longer than needed."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class _Weights:
         self.total = sum(self.of.values())
 
     def fit(self, headings: Iterable[str]) -> float:
-        """Return how much of the best fitting heading the question says, 0 to 1: one that says more is about more."""
+        """Return how much of the best fitting heading the question says, 0 to 1: other words in it mean other topics."""
         fits = [0.0]
         for heading in headings:
             for part in heading.split(" › "):
@@ -103,12 +103,12 @@ class _Weights:
 
 
 def lookup_of(unit: Unit, request: DraftRequest) -> str:
-    """Return the lookup that a unit is a row of; empty for a passage."""
+    """Return the lookup of a unit that is a row; empty for a passage."""
     return request.evidence[unit.source - 1].lookup
 
 
 def pick_units(candidates: list[Unit], request: DraftRequest, ignored: frozenset[str]) -> list[ScoredUnit]:
-    """Choose the units of the answer: per question the best one with its neighbours, then what adds to it."""
+    """Return the units of the answer: per question the best one with its neighbours, then units that add to it."""
     picked: list[ScoredUnit] = []
     for number, question in enumerate(request.subqueries):
         weights = _Weights(question, candidates, ignored)
@@ -226,7 +226,7 @@ class _Company:
         self._covered.update(unit.words)
 
     def fits(self, unit: Unit) -> bool:
-        """Whether there is room for a unit, and nothing like it there."""
+        """Whether there is room for a unit, and no similar one is there yet."""
         if self.size + len(unit.text) > _MOST_CHARS:
             return False
         return not any(unit is one.unit or _alike(unit, one.unit) for one in self.chosen)

@@ -17,7 +17,7 @@ class EntailmentModel(Protocol):
 
     @property
     def longest_claim(self) -> int:
-        """Characters of a claim that it is shown; of a longer one it would judge a part."""
+        """The longest claim in characters; of a longer one the model would judge only a part."""
         ...
 
     async def judge(self, questions: Sequence[EntailmentQuestion], made: list[ModelCall]) -> list[EntailmentAnswer]:

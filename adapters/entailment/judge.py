@@ -1,4 +1,4 @@
-"""A chat model as a judge: it is shown claims and what they cite, as JSON, and fills in a form."""
+"""A chat model as a judge: it gets claims and the texts that they cite, as JSON, and fills in a form."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def read_answers(text: str, count: int) -> list[EntailmentAnswer]:
     """Return the answers of a reply, in the order of the questions.
 
     Raises:
-        ValueError: It is not the form with one answer for each question.
+        ValueError: The reply is not the form with one answer for each question.
     """
     fenced = _FENCED.search(text)
     filled: Any = json.loads(fenced[1] if fenced else text)

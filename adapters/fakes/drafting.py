@@ -1,4 +1,4 @@
-"""A drafter without a model: it returns the drafts it was given."""
+"""A fake drafter without a model: it returns scripted drafts."""
 
 from __future__ import annotations
 

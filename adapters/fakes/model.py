@@ -174,7 +174,7 @@ def well_said(asked: ModelRequest) -> ModelReply:
 
 
 def plan_said(asked: ModelRequest, plan: dict[str, Any]) -> ModelReply:
-    """Hand a plan over in the form that was asked for: as a call of the tool, or else as JSON text."""
+    """Return a plan in the requested form: as a call of the tool, or else as JSON text."""
     if asked.tools and asked.tool_choice != "none":
         return ModelReply(calls=(Call(PLAN_TOOL, dump(plan)),))
     return ModelReply(dump(plan))
@@ -306,7 +306,7 @@ def _call_of(number: int, call: Call) -> dict[str, Any]:
 
 
 def completion(asked: ModelRequest, number: int, choices: object, usage: object) -> dict[str, Any]:
-    """Return a chat completion around choices, whatever these are."""
+    """Return a chat completion with any choices."""
     return {**_head(asked, number, "chat.completion"), "choices": choices, "usage": usage}
 
 

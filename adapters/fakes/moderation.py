@@ -15,7 +15,7 @@ Script = ScriptedModeration | Sequence[ScriptedModeration] | Mapping[str, Script
 
 
 def make_result(level: SafetyLevel, *categories: HarmCategory) -> ModerationResult:
-    """Return a result of that level; N/A is said with the state `unavailable`, as a provider says it that failed."""
+    """Return a result of that level; N/A has the state `unavailable`, like the result of a provider that failed."""
     unknown = level is SafetyLevel.NOT_AVAILABLE
     return ModerationResult(
         safety_level=level,

@@ -1,4 +1,4 @@
-"""A planner without a model or an index: it returns the plans it was given."""
+"""A fake planner without a model or an index: it returns scripted plans."""
 
 from __future__ import annotations
 

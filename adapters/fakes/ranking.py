@@ -62,9 +62,9 @@ def embeddings(asked: ModelRequest) -> dict[str, Any]:
 
 
 def rank(asked: ModelRequest) -> Any:
-    """Return the reply to a request for an order, best first, in the shape that was asked in.
+    """Return the reply to a rerank request, best first, in the wire format of the request.
 
-    TEI's is known by its field `texts`: its reply is a bare list.
+    A TEI request is recognised by its field `texts`; its reply is a bare list.
     """
     query = str(asked.fields.get("query", ""))
     in_tei = "texts" in asked.fields

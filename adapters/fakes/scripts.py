@@ -1,4 +1,4 @@
-"""Scripts of the scripted server: which request gets which reply. Read, checked and played here.
+"""Reader, checker and player of the scripted server's scripts: which request gets which reply.
 
 A script is a JSON list of steps. The first step whose `when` fits a request, and that is not used up, decides:
 
@@ -171,7 +171,7 @@ class ScriptStep:
     used: int = 0
 
     def meets(self, asked: ModelRequest) -> bool:
-        """Whether all conditions but `attempt` fit. Without a path, only what asks a model is meant."""
+        """Whether all conditions but `attempt` fit. Without a path, only requests to a model fit."""
         when = self.when
         if "path" not in when and not asked.purpose:
             return False
@@ -288,7 +288,7 @@ def _step(value: object, where: str) -> ScriptStep:
 
 
 def check(value: Mapping[str, Any], known: Mapping[str, Check], where: str) -> None:
-    """Hold a JSON object to the keys that it may have, and their values to what they must be.
+    """Check that a JSON object has only allowed keys, and that their values are valid.
 
     Raises:
         ConfigError: A key is not known or its value is wrong.

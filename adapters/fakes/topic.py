@@ -11,7 +11,7 @@ from contracts.errors import SourceUnavailable
 
 
 class FakeTopicProbe:
-    """Says how far texts are on topic.
+    """A topic probe that returns scripted confidences.
 
     Args:
         otherwise: The confidence of every text that `known` does not name, 0 to 1; or the error to raise.

@@ -1,4 +1,4 @@
-"""A hand-off ready to be sent, and what sends one."""
+"""A hand-off that is ready to be sent, and the port of the channels that send it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from contracts.report import Ticket
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A ticket with what every try to send it has in common.
+    """A ticket with the data that are the same at every try to send it.
 
     Attributes:
-        key: Names it for a receiver: the same at every try, another for every turn.
+        key: Identifies the ticket for a receiver: the same at every try, another for every turn.
         kept_at: When it was made, ISO 8601 in UTC.
     """
 

@@ -74,7 +74,7 @@ class OutboxEntry:
         return "failed" if self.refused >= MOST_REFUSALS else "kept"
 
     def shown(self) -> dict[str, Any]:
-        """Return it as plain data for people and programs, without the ticket."""
+        """Return the hand-off as plain data for people and programs, without the ticket."""
         fields = asdict(self)
         del fields["ticket"]
         return {**fields, "state": self.state}
@@ -99,7 +99,7 @@ class Outbox:
         self._scope = scope
 
     async def keep(self, ticket: Ticket) -> OutboxEntry:
-        """Keep a ticket, unless its turn has one already; return the one that is kept.
+        """Keep a ticket, unless its turn already has one; return the kept one.
 
         Raises:
             HandOffFailed: The file cannot be written.
@@ -124,7 +124,7 @@ class Outbox:
         return found[0] if found else None
 
     async def entries(self) -> list[OutboxEntry]:
-        """Return all, oldest first.
+        """Return all hand-offs, oldest first.
 
         Raises:
             HandOffFailed: The file cannot be read.
@@ -147,7 +147,7 @@ class Outbox:
         )
 
     async def delivered(self, entry: OutboxEntry, to: str) -> None:
-        """Mark a hand-off as delivered; its words are the receiver's now, and no longer kept here.
+        """Mark a hand-off as delivered, and delete its words: the receiver has them now.
 
         Raises:
             HandOffFailed: The file cannot be written.

@@ -65,10 +65,10 @@ class OutboxSink:
             await asyncio.wait([task])
 
     async def submit(self, ticket: Ticket) -> Receipt:
-        """Keep a ticket, then try to deliver it; the ticket of a turn that was delivered is not sent again.
+        """Keep a ticket, then try to deliver it; if the turn's ticket was delivered before, it is not sent again.
 
         Raises:
-            HandOffFailed: It could not even be kept.
+            HandOffFailed: The ticket could not even be kept.
         """
         entry = await self._outbox.keep(ticket)
         if entry.delivered_at is not None:

@@ -1,4 +1,4 @@
-"""Which lookups a query wants, and with which values. Pure: words and dates in, values out."""
+"""The choice of lookups for a query, and of their values. Pure functions of words and dates."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class LookupMatch:
     """A lookup that a query's words ask for.
 
     Attributes:
-        likeness: 0 to 1, how like the query is to one of the lookup's own questions.
+        likeness: 0 to 1, the similarity of the query to one of the lookup's own questions.
     """
 
     call: LookupCall
@@ -102,7 +102,7 @@ class Chooser:
         return None
 
     def likeness(self, query: str, lookup: Lookup) -> float:
-        """Return how like a query is to the most like of a lookup's own questions, 0 to 1."""
+        """Return the similarity of a query to the most similar of a lookup's own questions, 0 to 1."""
         asked = _content(query)
         return max((self._dice(asked, own) for own in self._own[lookup.name]), default=0.0)
 
@@ -132,7 +132,7 @@ def check_call(call: LookupCall, lookup: Lookup, today: date) -> dict[str, Value
 
     Raises:
         OutOfRange: A number is out of bounds.
-        LookupFault: A value is missing or of the wrong type, or there is one for no argument.
+        LookupFault: A value is missing, has the wrong type, or belongs to no argument.
     """
     given = {value.name: value.value for value in call.arguments}
     known = {argument.name for argument in lookup.arguments}
@@ -260,7 +260,7 @@ _BYTES: Final = {Language.EN: ("byte", "bytes", "bytes"), Language.RU: ("бай�
 
 
 def binary_said(value: bytes, language: Language) -> str:
-    """Say how many bytes there are: what they are is nothing to read."""
+    """Return the number of bytes in words, because binary content is not readable."""
     size = len(value)
     one = size % 10 == 1 and size % 100 != 11 if language is Language.RU else size == 1
     few = language is Language.RU and size % 10 in (2, 3, 4) and size % 100 not in (12, 13, 14)
@@ -310,6 +310,6 @@ def said_in(language: Language | None, lookup: Lookup) -> Language:
 
 
 def reference(lookup: Lookup, values: Mapping[str, Value]) -> str:
-    """Return the name of one call: the same call has the same name, another one has another."""
+    """Return the name of one call: equal calls have equal names, different calls have different ones."""
     said = ",".join(f"{name}={value}" for name, value in sorted(values.items()))
     return f"{lookup.source}:{lookup.name}{f'({said})' if said else ''}"

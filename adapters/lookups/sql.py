@@ -93,10 +93,10 @@ class DatabaseSource:
         return await self._lookups.search(request)
 
     async def check(self) -> None:
-        """Connect, and ask for nothing.
+        """Connect without a statement.
 
         Raises:
-            SourceUnavailable: That is not possible.
+            SourceUnavailable: The database cannot be reached.
         """
         await self._in_time(lambda: self._engine.rows("SELECT 1 AS one", {}, self._limits), "The database")
 

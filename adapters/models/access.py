@@ -40,7 +40,7 @@ class ModelAccess:
 
     @property
     def server(self) -> str:
-        """Host and port, for people: without a user's name, a password, or a path that may hold a key."""
+        """The host and port for messages: without a user's name, a password, or a path that may hold a key."""
         return host_of(self.base_url) if self.base_url else "the default server"
 
     def without_secrets(self, text: str) -> str:

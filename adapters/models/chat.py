@@ -76,7 +76,7 @@ class Reply:
 
     @property
     def cut_short(self) -> bool:
-        """Whether the limit of tokens ended it."""
+        """Whether the limit of tokens ended the reply."""
         return self.finish_reason == "length"
 
 

@@ -1,4 +1,4 @@
-"""One exchange with a model: its requests share a deadline, fit the window, and are all on record."""
+"""One exchange with a model: its requests share a deadline, fit the window, and are all recorded."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class AskedModel:
     max_tokens: int = 2000
 
     def fault(self, kind: FaultKind, what: str) -> ServerFault:
-        """Return the fault of a model that answered, but with nothing that can be used."""
+        """Return the fault for a model's unusable answer."""
         access = self.model.access
         return ServerFault(f"The model {access.model!r} at {access.server}: {what}.", WAYS_OUT[kind], kind=kind)
 
@@ -94,7 +94,7 @@ class ModelExchange:
 
 
 def history_messages(history: Iterable[Exchange]) -> list[BaseMessage]:
-    """Return what was said before as messages."""
+    """Return the history as messages."""
     from langchain_core.messages import AIMessage, HumanMessage
 
     return [HumanMessage(one.text) if one.role == "user" else AIMessage(one.text) for one in history]

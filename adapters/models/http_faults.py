@@ -8,7 +8,7 @@ from contracts.enums import FaultKind
 
 
 def fault_kind(error: Exception) -> tuple[FaultKind, str]:
-    """Return the kind of a fault that httpx raised, and words for it."""
+    """Return the kind of a fault that httpx raised, and a description."""
     match error:
         case httpx.ConnectError() | httpx.ProxyError():
             return FaultKind.UNREACHABLE, "it cannot be reached"

@@ -1,4 +1,4 @@
-"""Trying again: one deadline for all tries, pauses that grow and are shaken, and the server's own wish."""
+"""Retries: one deadline for all tries, growing pauses with jitter, and the wait that the server asks for."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def fault_of_status(status: int) -> FaultKind:
-    """Return what an HTTP status above 399 says, whatever the server is."""
+    """Return the meaning of an HTTP status above 399 on any server."""
     match status:
         case 401 | 403:
             return FaultKind.NOT_ALLOWED

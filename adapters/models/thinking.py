@@ -19,8 +19,8 @@ _CHANNEL: Final = "<|channel|>"
 def without_thinking(text: str) -> str:
     """Return a reply without its reasoning.
 
-    Templates that open the tag in the prompt leave only its end in the reply; a reply that the token limit cut may
-    have only the beginning.
+    If a template opens the tag in the prompt, the reply has only the closing tag. If the token limit cut the reply, it
+    may have only the opening tag.
     """
     if text.lstrip().startswith((_CHANNEL, "<|start|>")):
         text = text.rpartition(_FINAL)[2] if _FINAL in text else ""

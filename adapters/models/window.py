@@ -132,7 +132,7 @@ class ContextWindow:
                 await self._memory.put(self._access, "tokens_per_byte", round(rate, 3))
 
     async def reply_tokens(self, wanted: int) -> int:
-        """Return how many tokens a reply may have: as many as are wanted, a third of the window at most."""
+        """Return how many tokens a reply may have: the wanted number, at most a third of the window."""
         return min(wanted, await self.tokens() // 3)
 
     async def _rate(self, parts: Parts) -> float:

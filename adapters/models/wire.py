@@ -1,8 +1,10 @@
-"""`to_wire`: the one shape that every request has, so that no provider rejects or continues it.
+"""`to_wire`: the one format of every request, so that no provider rejects or continues it.
 
-Measured on 63 real chat templates and several servers: a history that ends on an assistant message is refused by
-some, and continued by others as if the model were in mid-sentence; two neighbours of one role are refused by
-templates that want strict alternation; a system message that is not first loses its content or raises.
+This was measured on 63 real chat templates and several servers:
+
+- Some refuse a history that ends with an assistant message; others continue it as if the model were in mid-sentence.
+- Templates that need strict alternation refuse two neighbours of one role.
+- A system message that is not first loses its content or raises.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ def plain_text_of(message: BaseMessage) -> str:
 
 
 def text_of(message: BaseMessage) -> str:
-    """Return the text of a message; of one in parts, the parts that are text, so never a model's reasoning."""
+    """Return the text of a message; if it has parts, only the parts that are text, so never a model's reasoning."""
     content = message.content
     if isinstance(content, str):
         return content

@@ -1,1 +1,1 @@
-"""Moderation providers: each judges a user's message on the way in and answers with a `ModerationResult`."""
+"""Moderation providers: each judges an incoming message of a user and returns a `ModerationResult`."""

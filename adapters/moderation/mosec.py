@@ -1,4 +1,4 @@
-"""A moderation server of MOSEC's kind: one POST of a JSON object with the text, one reply with the verdict."""
+"""A moderation server like MOSEC: one POST of a JSON object with the text, one reply with the verdict."""
 
 from __future__ import annotations
 

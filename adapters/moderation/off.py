@@ -7,7 +7,7 @@ from contracts.report import ModerationResult
 
 
 class NoModerator:
-    """Answers N/A with the state `off`: DT-001 passes the message on, and nothing claims that it was found Safe."""
+    """A moderator that answers N/A with the state `off`: DT-001 passes the message on, and nothing calls it Safe."""
 
     async def moderate(self, text: str) -> ModerationResult:
         return ModerationResult(

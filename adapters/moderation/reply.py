@@ -74,7 +74,7 @@ def read_body(body: str) -> GuardReply | None:
 def result_of(
     reading: GuardReply, raw: str, *, model: str, provider: str, calls: tuple[ModelCall, ...]
 ) -> ModerationResult:
-    """Return a reading as the port's result."""
+    """Return a parsed reply as the port's result."""
     return ModerationResult(
         safety_level=reading.level,
         state=ModerationState(reading.level.value),

@@ -28,7 +28,7 @@ _WAYS_OUT: Final = {
 
 
 class VllmModerator:
-    """Asks a guard model, with one user message and nothing else: its template knows its task.
+    """A moderator that sends a guard model one user message and nothing else: the model's template has the task.
 
     Args:
         model: Made with the purpose `moderation`; its access's `timeout_s` is the deadline of all tries.

@@ -89,7 +89,7 @@ def _gap_of(query: str, today: date) -> Gap | None:
 
 
 def asks_of_nothing(query: str) -> bool:
-    """Whether a query names no object, so that whatever is found for it answers another question."""
+    """Whether a query names no object, so that any result would answer another question."""
     if lexicon.is_vague(query):
         return True
     said = _OBJECT_EN.search(query) or _OBJECT_RU.search(query)

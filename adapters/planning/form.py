@@ -47,7 +47,7 @@ class FilledPlan:
 
 @dataclass(frozen=True, slots=True)
 class InvalidPlan:
-    """Arguments that are no valid plan, and why, in words that a model can act on."""
+    """Arguments that are not a valid plan, and why, in words that a model can act on."""
 
     raw: str
     faults: tuple[str, ...]

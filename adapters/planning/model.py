@@ -151,7 +151,7 @@ class ModelPlanner:
         return PlanReply(filled.plan, trace, calls=tuple(exchange.made))
 
     async def probe(self, request: PlanRequest) -> list[StrategyProbe]:
-        """Try every strategy once, say what each came to, and remember the first that works."""
+        """Try every strategy once, return the result of each, and remember the first that works."""
         tried: list[StrategyProbe] = []
         for strategy in self._strategies:
             exchange = _PlanExchange(self._asked, request)
@@ -204,7 +204,7 @@ class _PlanExchange(ModelExchange):
         self.refused = False
 
     async def run(self, strategies: Iterator[Strategy]) -> tuple[Strategy, FilledPlan]:
-        """Go down the ladder.
+        """Try the strategies in order.
 
         Raises:
             ServerFault: No strategy gave a plan.

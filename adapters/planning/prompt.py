@@ -1,4 +1,4 @@
-"""The words of the planning exchange. Static within a deployment but for the moderation block, so that it is cached."""
+"""The prompts of the planning exchange: static within a deployment except the moderation block, so servers cache them."""
 
 from __future__ import annotations
 

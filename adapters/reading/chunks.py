@@ -73,7 +73,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedPage:
-    """The chunks of a page, the text of its first heading (empty without one), and its prose for telling the language."""
+    """The chunks of a page, the text of its first heading (may be empty), and its prose for detecting the language."""
 
     chunks: tuple[Chunk, ...]
     heading: str

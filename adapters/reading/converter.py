@@ -1,4 +1,4 @@
-"""Reading files of other formats in a process of their own, so that no file can stop or bring down a run."""
+"""Reading of files of other formats in a separate process, so that no file can block or crash a run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Converter:
             content: The file.
 
         Raises:
-            Unfit: It cannot be read, or what reads it is not installed.
+            Unfit: It cannot be read, or its reader is not installed.
         """
         if find_spec(LIBRARIES[ending]) is None:
             raise Unfit(

@@ -57,7 +57,7 @@ _OPTION = re.compile(r"^[ \t]{4,}[\w-]+:(?:[ \t].*)?$")
 
 @dataclass(frozen=True, slots=True)
 class DialectSettings:
-    """How the pages of a folder are to be read."""
+    """The settings for reading the pages of a folder."""
 
     dialect: Dialect = Dialect.PLAIN
     variables: Mapping[str, str] = field(default_factory=dict[str, str])

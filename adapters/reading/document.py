@@ -64,5 +64,5 @@ def document(text: str, *, title: str = "", url: str = "", updated: str = "") ->
 
 
 def suffix_of(path: str) -> str:
-    """Return the ending of a file's name in small letters, with its point."""
+    """Return the extension of a file's name in lower case, with its dot."""
     return PurePosixPath(path).suffix.casefold()

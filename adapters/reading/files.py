@@ -1,4 +1,4 @@
-"""The documents under a folder: finding them, and reading them whatever they turn out to be."""
+"""The documents under a folder: finding them, and reading them even if they are damaged or unusual."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class Scan:
 def walk(root: Path, others: Collection[Path] = ()) -> Scan:
     """Find the documents under a folder, in a fixed order.
 
-    Hidden folders are left out. Links to folders are not followed: what they lead to inside is found on its own, what
-    is outside is not this folder's, and loops end. A folder inside that is indexed on its own account is left to it.
+    Hidden folders are left out. Links to folders are not followed: a target inside is found without the link, a target
+    outside does not belong to this folder, and loops are avoided. A subfolder that is indexed separately is left out.
     """
     scan = Scan()
     waiting = [root]

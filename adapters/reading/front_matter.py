@@ -1,6 +1,6 @@
 """Front matter: the YAML block at the top of a page, read for the few keys that matter here.
 
-Keys: `title`, `kbId`, `url`, `updated`, `source` (doc or policy), `version`. Others are somebody else's.
+Keys: `title`, `kbId`, `url`, `updated`, `source` (doc or policy), `version`. Other keys are ignored.
 """
 
 from __future__ import annotations

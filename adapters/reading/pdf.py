@@ -1,6 +1,6 @@
 """PDF files as Markdown: the text of each page under a heading with its number, and the bookmarks as headings.
 
-A PDF knows no paragraphs, tables or lists; what can be had is its lines, in the order in which they are drawn.
+A PDF has no paragraphs, tables or lists, only lines in the order in which they are drawn.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Text:
 
     @property
     def has_lines(self) -> bool:
-        """Whether the file is one of lines, which a citation can name."""
+        """Whether the file consists of lines that a citation can name."""
         return self.lines is None or bool(self.lines)
 
     def placed(self, chunk: Chunk) -> Chunk:
@@ -71,7 +71,7 @@ class Text:
 
 
 class TextReader:
-    """Reads files as text; one of another format is turned into Markdown once. Used as a context manager."""
+    """A reader of files as text, used as a context manager; it converts a file of another format to Markdown once."""
 
     def __init__(self) -> None:
         self._open = ExitStack()
@@ -153,7 +153,7 @@ def serialise_reading(reading: DialectSettings) -> str:
 
 
 def as_written(text: str) -> DialectSettings:
-    """Return the reading that was kept."""
+    """Return a stored reading."""
     if not text:
         return DialectSettings()
     kept: Mapping[str, object] = json.loads(text)

@@ -59,7 +59,7 @@ def _reply(ending: str, content: bytes) -> dict[str, str]:
 
 
 def reader(ending: str) -> Callable[[bytes], Document]:
-    """Return what reads files of an ending."""
+    """Return the reader for a file extension."""
     return import_module(f"adapters.reading.{_MODULES[ending]}").read
 
 

@@ -1,10 +1,10 @@
-"""Evidence from a graph: what names what, what links to what, asked by the named Cypher templates of the profile.
+"""Evidence from a graph of mentions and links, queried with the named Cypher templates of the profile.
 
     build(knowledge, file)            the system of record -> a graph of pages, sections, settings, commands, errors
     Ladybug(file), Neo4j(url)         the two engines; both only read
     GraphSource(engine, lookups)      the graph's port
 
-Names are imported when they are first used: the engines' libraries cost a `--help` nothing.
+Names are imported on first use: a `--help` does not pay for the engines' libraries.
 """
 
 from __future__ import annotations

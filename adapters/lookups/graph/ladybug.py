@@ -32,7 +32,7 @@ class Ladybug:
     """A graph file.
 
     Args:
-        file: What `building.build` made. It is opened by the first statement.
+        file: The file from `building.build`. The first statement opens it.
     """
 
     def __init__(self, file: Path) -> None:

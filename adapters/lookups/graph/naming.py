@@ -87,7 +87,7 @@ def named_in(text: str, names: Iterable[str]) -> NameMatch | None:
 
 
 def resolve_name(value: str, names: Sequence[str]) -> str | None:
-    """Return the name that a given value means: the same in other letters, or the one that is in it."""
+    """Return the name that a given value means: the same in another spelling, or a name that the value contains."""
     if value in names:
         return value
     folded = _words(value)

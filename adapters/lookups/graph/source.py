@@ -72,7 +72,7 @@ class GraphSource:
 
     @property
     def kind(self) -> Source:
-        """A graph."""
+        """The kind of source: a graph."""
         return Source.NEO4J
 
     async def search(self, request: SearchRequest) -> SearchReply:

@@ -79,10 +79,10 @@ class TextToSqlSource:
         return Source.DB
 
     async def check(self) -> None:
-        """Connect, and ask for nothing.
+        """Connect without a statement.
 
         Raises:
-            SourceUnavailable: That is not possible.
+            SourceUnavailable: The database cannot be reached.
         """
         await self._database.check()
 
@@ -150,7 +150,7 @@ class _Flight:
 
 
 def reference(statement: Statement) -> str:
-    """Return the name of a statement with its values: the same has the same name, another one has another."""
+    """Return the name of a statement with its values: equal ones have equal names, different ones different names."""
     whole = json.dumps([statement.text, statement.values], ensure_ascii=False, sort_keys=True)
     return f"db:sql:{hashlib.sha256(whole.encode()).hexdigest()[:12]}"
 
@@ -202,7 +202,7 @@ def _items(request: SearchRequest, asked: _QuestionOutcome) -> list[EvidenceItem
 
 
 def row_in_words(row: Mapping[str, object], language: Language) -> str:
-    """Return a row as `column: value; column: value`, numbers without needless places."""
+    """Return a row as `column: value; column: value`, numbers without needless decimal places."""
     return "; ".join(f"{column}: {_value(value, language)}" for column, value in row.items())
 
 

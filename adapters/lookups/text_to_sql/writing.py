@@ -1,4 +1,4 @@
-"""Having a model write a statement: one exchange, one deadline, and at most one request to write it better."""
+"""A statement by a model: one exchange, one deadline, and at most one request to repair the statement."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class StatementWriter:
         self._rows = most_rows
 
     async def write(self, wanted: SqlQuestion) -> tuple[WritingOutcome, tuple[ModelCall, ...]]:
-        """Return what may run, or why there is nothing, and the requests that it took.
+        """Return the statement that may run, or why there is none, and the requests that were needed.
 
         Raises:
             ServerFault: The model cannot be asked; `calls` are the requests.
@@ -144,7 +144,7 @@ class StatementWriter:
         return reply.text
 
     def prompt(self, wanted: SqlQuestion) -> str:
-        """Return the system prompt: sentences of the profile, and what day it is."""
+        """Return the system prompt: sentences of the profile, and the current day."""
         functions = sorted({*FUNCTIONS[self._dialect], *(name.lower() for name in self._allowed.functions)})
         return _SYSTEM.format(
             engine=_ENGINES[self._dialect],
