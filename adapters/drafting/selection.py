@@ -87,7 +87,7 @@ class _Weights:
         self.total = sum(self.of.values())
 
     def fit(self, headings: Iterable[str]) -> float:
-        """Return how much of the best fitting heading the question says, 0 to 1: other words in it mean other topics."""
+        """Return how much of the best fitting heading the question says, 0 to 1: its other words mean other topics."""
         fits = [0.0]
         for heading in headings:
             for part in heading.split(" › "):

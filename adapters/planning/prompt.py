@@ -1,4 +1,4 @@
-"""The prompts of the planning exchange: static within a deployment except the moderation block, so servers cache them."""
+"""The prompts of the planning exchange. In a deployment only the moderation block varies, so servers can cache them."""
 
 from __future__ import annotations
 
