@@ -1,25 +1,25 @@
 """Every exception of ours.
 
-    GuardianError                 a message for people, and the way out of it
-    ├── InputError                the user's message cannot be taken as it is
+    GuardianError                 a message for people, and how to fix the fault
+    ├── InputError                the user's message is invalid
     ├── ConfigError               a setting or a profile is wrong
     │   └── UnknownProfile
-    ├── NotJudged                 a draft is not the one that was judged
+    ├── NotJudged                 the verdict is about another draft
     ├── PatternTooSlow            an expression of a profile takes too long on a text
-    ├── DecisionError             a decision table was asked what it does not cover
-    │   └── TableError            a decision table is written wrongly (raised when it is built)
+    ├── DecisionError             a decision table does not cover the inputs
+    │   └── TableError            a decision table is invalid (raised when it is built)
     ├── KnowledgeError            the knowledge base cannot be read or written
     │   ├── NoIndex
     │   ├── UnknownArticle
     │   └── IndexBusy             another process is writing the index
-    ├── PortError                 something outside could not be asked; a node may try again
+    ├── PortError                 something outside failed or did not answer; a node may retry
     │   ├── ModerationUnavailable
     │   ├── PlanningFailed
     │   ├── SourceUnavailable
     │   ├── DraftingFailed
     │   ├── EntailmentUnavailable
-    │   ├── HandOffFailed          a hand-off could not even be kept
-    │   └── ServerFault           a server or its reply is at fault; adapters turn it into one of the above
+    │   ├── HandOffFailed         a hand-off was neither delivered nor kept
+    │   └── ServerFault           a server or its reply is at fault; adapters convert it into one of the above
     └── ThreadError               a conversation cannot be used now
         ├── ThreadBusy
         ├── TurnStopped
@@ -109,7 +109,7 @@ class IndexBusy(KnowledgeError):
 
 
 class PortError(GuardianError):
-    """A port outside the graph failed.
+    """Something outside the graph failed or did not answer.
 
     Args:
         calls: The requests to models before the failure.

@@ -148,8 +148,8 @@ class Lookup(BaseModel):
         statement: One read-only statement: SQL with `:name`, or Cypher with `$name`, for the values of its arguments.
         row: The template that turns a row into a sentence: `{column}`, or `{argument}` if no column has that name.
         none: The sentence if there is no row; it may name arguments.
-        request_types: For requests of these types it runs even if neither the plan nor the question's words choose a
-            lookup of its source; for example TROUBLESHOOTING, which requires evidence from both.
+        request_types: For these request types it runs even if neither the plan nor the question chooses a lookup of its
+            source. An example is TROUBLESHOOTING, which requires evidence from both.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

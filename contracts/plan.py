@@ -1,7 +1,8 @@
 """`SGRPlanResult`: the form that planning fills, and the arguments of `analyse_user_request`.
 
-Field order is reasoning order (schema-guided reasoning). A model or the offline planner fills the form: it commits to
-the validity of the request before the intent, to the intent before the queries, and to all of them before the action.
+Field order is reasoning order (schema-guided reasoning). Whoever fills the form, a model or the offline planner,
+decides on the validity of the request before the intent. The intent comes before the queries, and all of them come
+before the action.
 """
 
 from __future__ import annotations

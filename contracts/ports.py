@@ -174,7 +174,7 @@ class WordProbe(Protocol):
     """A port that finds words that the documents do not have."""
 
     async def unknown(self, text: str, kinds: frozenset[Source]) -> tuple[str, ...]:
-        """Return the content words of a text that no document of these kinds has, in any form of the word.
+        """Return the content words of a text that no document of these kinds has in any word form.
 
         They are in the text's spelling and order. Lowercase words that a search reads as a misspelling of a known word
         are left out.

@@ -72,9 +72,10 @@ def _asks_the_same(query: str, question: str) -> bool:
 def check_plan(plan: SGRPlanResult, request: PlanRequest, flow: Flow, profile: Profile, role: str) -> PolicyFinding:
     """Judge the effective request before anything is searched.
 
-    It is the newest message, joined with the messages whose clarification questions it answers, and the plan's own
-    words, because a planner may say what the user left out. If the plan asks a clarification question, only the user's
-    words are judged, and not by the request type, which the answer may change. Turns that end otherwise are not judged.
+    It is the newest message, joined with the messages that led to the clarification questions it answers. The plan's
+    own words count, too, because a planner may say what the user left out. If the plan asks a clarification question,
+    only the user's words are judged, and not by the request type, which the answer may change. Turns that end otherwise
+    are not judged.
     """
     if flow is Flow.GO_ON:
         texts = [*_texts(request), plan.user_intent, *plan.subqueries]

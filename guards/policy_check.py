@@ -120,8 +120,8 @@ def check_answer(
 ) -> PolicyFinding:
     """Judge a draft by every rule of the answer policy.
 
-    The rules cover secrets and personal data anywhere, links to other domains outside code, low article ids, forbidden
-    topics, and requests to the reader for credentials, codes or money.
+    Checked are secrets and personal data anywhere, links to other domains outside code, low article ids, forbidden
+    topics, and requests for credentials, codes or money.
 
     Placeholders, the profile's contacts, loopback and documentation addresses, and links inside code pass. Text hidden
     by JSON escapes, or by marks, tags or entities inside a word, is judged as a reader sees it.

@@ -52,7 +52,7 @@ def fit_gap(gap: str, known: Iterable[str]) -> bool:
 
 
 def said_in_turn(message: str, evidence: Iterable[EvidenceItem]) -> tuple[str, ...]:
-    """Return the texts whose values a question may name: the user's message and the evidence."""
+    """Return the texts with the values that a question may name: the user's message and the evidence."""
     return (message, *(f"{item.title}\n{item.heading}\n{item.snippet}" for item in evidence))
 
 

@@ -29,9 +29,9 @@ _FOLDERS = frozenset(("article", "articles", "kb", "knowledge", "a", "id"))
 def article_ids(text: str, domains: Iterable[str]) -> list[int]:
     """Return the article numbers that a text names, each once: in words anywhere, in addresses at the domains.
 
-    A path without a host is one of ours. A number at the end of an address is an article's if it is in a folder of
-    articles, before words (`12-toc`) or an extension (`12.html`), or at the top level, versions and languages aside. So
-    `/releases/5` is not an article.
+    A path without a host is one of ours. A number at the end of an address is an article's in a folder of articles,
+    before words (`12-toc`) or an extension (`12.html`). It is also an article's at the top level, versions and
+    languages aside. So `/releases/5` is not an article.
     """
     found: list[int] = []
     own = tuple(domain.casefold() for domain in domains)

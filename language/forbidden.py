@@ -46,7 +46,7 @@ def forbidden_in(entries: Iterable[str], text: str) -> list[str]:
 
 
 def said_literally(phrases: Iterable[str], text: str) -> bool:
-    """Whether one of these phrases occurs in a text, as a forbidden phrase would."""
+    """Whether a text has one of these phrases, matched as a forbidden phrase."""
     wanted = list(phrases)
     said = _read(text)[1] if wanted else ()
     return any(_phrase(phrase).search(reading) for phrase in wanted for reading in said)

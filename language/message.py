@@ -1,8 +1,8 @@
 """The questions of a message, separated by structure from greetings, thanks, signatures, quoted mail and form fields.
 
-own_words             the message without what is not the user's question: quoted mail, signature, form fields
-questions_and_context what is asked, and what is told before it
-complete_questions    the questions that can be searched for by themselves
+own_words             the message without quoted mail, signature and form fields
+questions_and_context the questions, each with the statement before it
+complete_questions    the questions that are searchable without context
 """
 
 from __future__ import annotations

@@ -3,14 +3,14 @@
 A file has the name of its module, and a table for each entry. The entry's key gives its kind:
 
 words     a list of words: an array, or a text with blanks between them
-forms     words by what they mean: a key and a text each
-rows      the same in lines, where their order counts or a text means several things
-piece     a part of patterns: `{name}` in another entry of the file is replaced by the piece of that name, or by the words
-          of that name with `|` between them
-pattern   a regular expression; the lines of an array are put together as they stand. `flags` are letters as in `(?ix)`.
-          `example` is a text in which it is found, or several, and `no_match` what looks alike and in which it is not;
-          `how` says that the module looks for it at the start of a text, or that it takes the whole. In double brackets,
-          the entry is one of several that are tried in turn
+forms     words by meaning: a key and a text each
+rows      the same in lines, if their order counts or a text has several meanings
+piece     a part of patterns: `{name}` in another entry of the file becomes the piece with that name, or the words with
+          that name, joined with `|`
+pattern   a regular expression; the lines of an array are joined as written. `flags` are letters as in `(?ix)`.
+          `example` is one or several texts that it matches; `no_match` is similar text that it does not match.
+          `how` says whether the module matches it at the start of a text, or against the whole text. In double
+          brackets, the entry is one of several that are tried in turn
 
 Comments give the reasons. Other TOML files have their own format, explained in their first lines.
 """

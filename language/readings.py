@@ -1,8 +1,8 @@
 """The readings of a text: as written, and with obfuscated words decoded.
 
-A word may be written with signs between its letters, with tags, entities or marks inside, with digits for letters, in
-Latin letters for Russian ones, backwards, or encoded. Rules and topics are searched in each reading. No reading
-replaces the text, so a wrong reading loses nothing.
+A word may have signs between its letters, or tags, entities or marks inside. It may have digits for letters or Latin
+letters for Russian ones, or be backwards or encoded. Rules and topics are searched in each reading. No reading replaces
+the text, so a wrong reading loses nothing.
 """
 
 from __future__ import annotations

@@ -70,8 +70,8 @@ def verified_answer(
     row of a graph or a database about it is another. A block with one source cites it once (`rendering/marks.py`). HTML
     outside code is shown as text, and no character changes the reading direction. A document's address is shown if it
     leads to an allowed domain or is a path. If a cited passage is in another language than the answer, a line says so
-    (`with_note`). If words of the question are given (`asked`, as stems), up to two other pages with them in their
-    titles are named before the sources, without any claim about them.
+    (`with_note`). If `asked` has stems of the question, up to two other pages with them in their titles are named
+    before the sources, without any claim about these pages.
 
     In a hybrid answer, the citations in the JSON block are renumbered, too. An answer in JSON stays JSON: its sources
     are under `CITED_SOURCES` as objects of `number`, `title`, `url`, `source`, `version` and `language`, and no `<` in

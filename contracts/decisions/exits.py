@@ -12,7 +12,7 @@ from contracts.enums import PolicyStatus
 
 
 class StoppedBy(StrEnum):
-    """The place where a turn without an answer stopped: message, broken node, moderation, plan (DT-002) or verdict."""
+    """Where a turn without an answer stopped: message, broken node, moderation, plan (DT-002) or verdict."""
 
     MESSAGE = "message"
     ERROR = "error"

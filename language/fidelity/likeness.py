@@ -1,8 +1,8 @@
 """The share of a claim's words that its sources have: it shows inventions, and how faithful a draft is overall.
 
 A paraphrase shares most of its words with its source. Names and values are ignored, because a lie has them, too.
-Measured on summaries that people rated, a claim with hardly any shared words is wrong two to seven times as often as
-right; that proves nothing.
+Measured on summaries that people rated, a claim with hardly any shared words is wrong twice or seven times as often as
+right; that is no proof.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def misordered_steps(told: Iterable[tuple[str, Sequence[ReadPassage]]]) -> list[
     """Return pairs of steps that a draft has in the reverse order of its source, each as "later -> earlier".
 
     Args:
-        told: The claims of a draft in order, each with the passages that it cites.
+        told: The draft's claims in order, each with the passages that it cites.
     """
     found: list[str] = []
     before: tuple[_SourceStep, str] | None = None

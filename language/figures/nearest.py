@@ -1,8 +1,7 @@
 """Values that a passage has, but not in the place that the claim quotes.
 
-A claim that quotes one sentence, item or row nearly word by word must have the values of that place. If the claim has a
-number that the place lacks, and the place has one that the claim lacks, the number was exchanged, even if the passage
-has it elsewhere.
+A claim that quotes one sentence, item or row nearly word by word must have the values of that place. If the claim and
+the place each have a number that the other lacks, the number was exchanged, even if the passage has it elsewhere.
 """
 
 from __future__ import annotations
