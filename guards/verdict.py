@@ -49,7 +49,7 @@ class Findings:
         }
 
     def masked(self, draft: str, mask: Callable[[str], str]) -> Findings:
-        """Return the findings with all quotations masked, and with the places of claims in `draft`.
+        """Return the findings without the values that `mask` removes, and with the places of claims in `draft`.
 
         Args:
             draft: The draft as the report shows it, masked as well.
