@@ -57,7 +57,7 @@ async def judge(
         cases: The cases, with their texts (`evals.cases.complete_drafts`).
         passages: The passages that cases name, by ref.
         profile: The profile with the contracts and the policy.
-        context: The run settings; from the profile (`assistant.config.profiles.run_settings`) if it changes the
+        context: The run settings; from the profile (`assistant.config.run_settings`) if it changes the
             defaults.
 
     Raises:

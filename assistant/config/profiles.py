@@ -1,4 +1,4 @@
-"""Profiles from TOML files, and the run settings that a deployment begins with."""
+"""Profiles, from TOML files."""
 
 from __future__ import annotations
 

@@ -125,6 +125,25 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     assert done.stdout.count("examples:") == len(PAGES)
 
 
+def test_to_list_conversations_loads_no_part_of_a_turn(tmp_path: Path) -> None:
+    """`guardian threads list` reads one table: it imports neither the service nor the graph."""
+    code = """
+import sys
+from assistant.cli.main import main
+assert main(["threads", "list"]) == 0
+print(*sorted(name for name in ("assistant.service", "langgraph", "langchain_core", "tantivy") if name in sys.modules))
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=Desk(tmp_path, tmp_path).environment,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == ""
+
+
 def test_help_takes_less_than_half_a_second(tmp_path: Path) -> None:
     """Of processor time, the best of five, so that a busy machine fails nothing."""
     code = "import resource, sys, subprocess\nbest = 9.0\nfor _ in range(5):\n"

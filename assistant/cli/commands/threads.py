@@ -6,22 +6,15 @@ import argparse
 import asyncio
 import json
 from dataclasses import asdict
-from typing import Final
 
-from assistant.cli.commands.ask import receiver
 from assistant.deployment import Deployment, deployment
-from assistant.service import Caller, open_service
 from assistant.turns.progress import own_language, phrases
 from assistant.turns.transcript import MAX_ID_LENGTH, MAX_STORED_ID_LENGTH, ThreadSummary, check_id
 from assistant.wiring.hand_offs import hand_offs_file
-from assistant.wiring.ports import idle_ports
 from assistant.wiring.turns import open_runner, open_store
 from contracts.errors import UnknownThread
 from language.words import detect
 from rendering.texts import without_escapes
-
-_OPERATOR: Final = Caller()
-"""Has every conversation, by the id that it is stored under."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -80,8 +73,13 @@ async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
 
 
 async def _resume(deployed: Deployment, options: argparse.Namespace) -> int:
+    # Loaded here, because to list and to read takes no part of a turn.
+    from assistant.cli.commands.ask import receiver
+    from assistant.service import Caller, open_service
+
+    # An operator has every conversation, by the id that it is stored under: so has a caller without a name.
     try:
-        async with open_service(deployed) as service, service.resuming(_OPERATOR, options.thread) as turn:
+        async with open_service(deployed) as service, service.resuming(Caller(), options.thread) as turn:
             result = await turn.result(receiver(turn.question, None, path=True)) if turn else None
     except UnknownThread as error:
         raise _unknown_error(options.thread) from error
@@ -94,6 +92,8 @@ async def _resume(deployed: Deployment, options: argparse.Namespace) -> int:
 
 
 async def _delete(deployed: Deployment, options: argparse.Namespace) -> int:
+    from assistant.wiring.ports import idle_ports
+
     async with open_runner(deployed, idle_ports()) as runner:  # also where no document is indexed
         await runner.delete(options.thread)
     done = {"deleted": options.thread}
