@@ -19,13 +19,12 @@ from collections.abc import AsyncGenerator, Coroutine, Generator
 from contextlib import aclosing, closing, nullcontext
 from typing import Any, TypeVar
 
-from assistant.client import Assistant, open_assistant
+from assistant.client import Assistant, build_question, open_assistant
 from assistant.deployment import deployment, ensure_storage
 from assistant.document_search import search_documents
-from assistant.service import open_service
+from assistant.service import check_question, open_service
 from assistant.turns.events import OnEvent, TurnEvent
 from assistant.turns.progress import phrases
-from assistant.turns.transcript import check_id
 from assistant.wiring.documents import knowledge_base
 from contracts.enums import Language
 from contracts.errors import GuardianError
@@ -69,9 +68,10 @@ async def aask_structured(
         NoIndex: This profile has no index.
         GuardianError: Another problem that a person can fix; the error says how.
     """
-    if thread is not None:
-        check_id("conversation's", thread)
+    asked = build_question(message, thread=thread, turn_id=turn_id, language=language, settings=settings)
     deployed = deployment(profile)
+    # Before anything is opened: what cannot be asked at all is told at once, also without an index.
+    check_question(deployed, *asked)
     with ensure_storage(deployed) if thread is None else nullcontext(deployed) as stored:
         async with open_service(stored) as service:
             result = await Assistant(service).ask_structured(

@@ -55,7 +55,7 @@ class Assistant:
             InputError: The message, an id or a setting is not valid.
             GuardianError: Another problem that a person can fix; the error says how.
         """
-        result = await self._service.ask(*_build_question(message, **options), on_event)
+        result = await self._service.ask(*build_question(message, **options), on_event)
         return result if include_per_query_trace else _lean(result)
 
     async def stream(
@@ -70,7 +70,7 @@ class Assistant:
             GuardianError: Another problem that a person can fix; the error says how.
         """
         async with (
-            self._service.asking(*_build_question(message, **options)) as live,
+            self._service.asking(*build_question(message, **options)) as live,
             aclosing(live.follow()) as events,
         ):
             async for event in events:
@@ -90,7 +90,7 @@ class Assistant:
         return found
 
 
-def _build_question(
+def build_question(
     message: str,
     *,
     thread: str | None = None,
@@ -98,6 +98,11 @@ def _build_question(
     language: Language | str | None = None,
     settings: dict[str, Any] | None = None,
 ) -> tuple[Caller, Question]:
+    """Return who asks what, from the options of `ask_structured`.
+
+    Raises:
+        InputError: An id is not valid, or two languages are requested.
+    """
     for name, value in (("conversation's", thread), ("message's", turn_id)):
         if value is not None:
             check_id(name, value)

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from adapters.index.queries import Knowledge
     from assistant.deployment import Deployment
     from assistant.turns.runner import TurnRunner
+    from contracts.context import Context
     from contracts.evidence import EvidenceItem
 
 Json = dict[str, Any]
@@ -127,12 +128,10 @@ class Service:
         return live
 
     def _begin(self, caller: Caller, question: Question) -> RunningTurn:
-        if fault := message_fault(question.text):
-            raise fault
+        context = check_question(self.deployed, caller, question)
         thread = question.thread or uuid.uuid4().hex
         turn_id = question.turn_id or uuid.uuid4().hex
         inner = self._inner(caller, thread)
-        context = self.deployed.build_context(**{**question.settings, "role": caller.role})
         text = clean(question.text)
         for other in self._live.get(inner, []):
             # What one role is told is not for another.
@@ -426,6 +425,17 @@ class Service:
 
         task.add_done_callback(forget)
         return live
+
+
+def check_question(deployed: Deployment, caller: Caller, question: Question) -> Context:
+    """Return the settings of a question's run; nothing is opened for it.
+
+    Raises:
+        InputError: The message or a setting is not valid.
+    """
+    if fault := message_fault(question.text):
+        raise fault
+    return deployed.build_context(**{**question.settings, "role": caller.role})
 
 
 @asynccontextmanager

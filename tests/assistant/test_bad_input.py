@@ -198,6 +198,22 @@ def test_without_an_index_every_question_says_how_to_make_one(empty: Desk) -> No
     assert not empty.data.exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ([""], "The message is empty."),
+        ([QUESTION, "--role", "nobody"], "has no role 'nobody'"),
+        ([QUESTION, "--id", ""], "The message's id has 0 characters."),
+        ([QUESTION, "--thread", ""], "The conversation's id has 0 characters."),
+    ],
+    ids=["message", "role", "message's id", "conversation's id"],
+)
+def test_what_cannot_be_asked_is_told_before_anything_is_opened(arguments: list[str], word: str, empty: Desk) -> None:
+    """Exit code 2, also without an index, and no file is made."""
+    empty.here("ask", *arguments).complains(2, word)
+    assert not empty.data.exists() or not any(empty.data.rglob("*"))
+
+
 def test_an_index_without_a_page_is_no_traceback(empty: Desk, tmp_path: Path) -> None:
     """An empty folder can be indexed; questions then find nothing, and the doctor says what to do."""
     (tmp_path / "docs").mkdir()
