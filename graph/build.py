@@ -138,6 +138,26 @@ def build_graph(
     return recast(built, JudgedGraph)
 
 
+def _add_edges(graph: StateGraph[ChatState, Context, TurnInput, ChatState]) -> None:
+    """Draw the edges: START to END, and every way that a router may take."""
+    graph.add_edge(START, "moderation")
+    graph.add_conditional_edges("moderation", _here(after_moderation), {"continue": "sgr_plan", "block": "safe_exit"})
+    graph.add_edge("sgr_plan", "inject_synthetic")
+    graph.add_conditional_edges(
+        "inject_synthetic",
+        _here(after_synthetic),
+        {"search": "retrieve", "denied": "guardian_verify", "stop": "safe_exit"},
+    )
+    graph.add_edge("retrieve", "draft")
+    graph.add_conditional_edges("draft", _here(after_draft), {"judge": "guardian_verify", "search": "retrieve"})
+    graph.add_conditional_edges(
+        "guardian_verify", _here(after_verdict), {"PASS": "finalize", "RETRY": "retry_bump", "FAIL": "safe_exit"}
+    )
+    graph.add_edge("retry_bump", "retrieve")
+    graph.add_edge("finalize", END)
+    graph.add_edge("safe_exit", END)
+
+
 def _add_node(
     graph: StateGraph[ChatState, Context, TurnInput, ChatState],
     settings: type[Context],
@@ -163,26 +183,6 @@ def _add_node(
     last: Any = None if name == "safe_exit" else to_safe_exit
     # Partial, for LangGraph reads the bytecode of functions in search of graphs inside: a seventh of what building takes.
     graph.add_node(name, partial(run), input_schema=view, retry_policy=TRY_AGAIN, error_handler=last)
-
-
-def _add_edges(graph: StateGraph[ChatState, Context, TurnInput, ChatState]) -> None:
-    """Draw the edges: START to END, and every way that a router may take."""
-    graph.add_edge(START, "moderation")
-    graph.add_conditional_edges("moderation", _here(after_moderation), {"continue": "sgr_plan", "block": "safe_exit"})
-    graph.add_edge("sgr_plan", "inject_synthetic")
-    graph.add_conditional_edges(
-        "inject_synthetic",
-        _here(after_synthetic),
-        {"search": "retrieve", "denied": "guardian_verify", "stop": "safe_exit"},
-    )
-    graph.add_edge("retrieve", "draft")
-    graph.add_conditional_edges("draft", _here(after_draft), {"judge": "guardian_verify", "search": "retrieve"})
-    graph.add_conditional_edges(
-        "guardian_verify", _here(after_verdict), {"PASS": "finalize", "RETRY": "retry_bump", "FAIL": "safe_exit"}
-    )
-    graph.add_edge("retry_bump", "retrieve")
-    graph.add_edge("finalize", END)
-    graph.add_edge("safe_exit", END)
 
 
 def _here(router: Callable[[_State], _Way]) -> Callable[[_State], Awaitable[_Way]]:

@@ -73,7 +73,7 @@ class OutboxEntry:
             return "delivered"
         return "failed" if self.refused >= MOST_REFUSALS else "kept"
 
-    def shown(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Return the hand-off as plain data for people and programs, without the ticket."""
         fields = asdict(self)
         del fields["ticket"]

@@ -45,7 +45,7 @@ class Variable:
         name, en = str(field.validation_alias), str(field.description)
         return cls(name, _written(field.default), _values(field), en, more["ru"], secret)
 
-    def shown(self, environment: Mapping[str, str]) -> str:
+    def describe_value(self, environment: Mapping[str, str]) -> str:
         """Return the value as it may be shown: whether a secret is set, and an address without its password."""
         value = environment.get(self.name, "").strip() or self.default
         if self.secret:

@@ -85,7 +85,7 @@ class Servers:
         from adapters.planning.model import ModelPlanner
 
         asked = self._make_model(models.planner, CallPurpose.PLAN, models.plan_tokens)
-        return ModelPlanner(asked, self._memory, otherwise, self.rungs())
+        return ModelPlanner(asked, self._memory, otherwise, self.strategies())
 
     def ahead(self, planner: Planner | None) -> SpeculativePlanner | None:
         """Return the planner that starts during moderation; `None` if that is switched off or would save nothing."""
@@ -143,7 +143,7 @@ class Servers:
         )
         return RemoteChecker(ChatJudge(self._model(access, CallPurpose.ENTAIL)), settings.languages)
 
-    def rungs(self) -> list[Strategy]:
+    def strategies(self) -> list[Strategy]:
         """Return the strategies for requesting a plan that the settings allow."""
         from adapters.planning.model import ToolForm, fallback_chain
 

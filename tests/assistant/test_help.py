@@ -110,17 +110,22 @@ def test_every_way_a_turn_can_end_has_a_documented_exit_code() -> None:
     assert [outcome for outcome, code in codes.items() if code == 0] == [Outcome.ANSWERED]
 
 
-def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
-    """No help page imports LangGraph, pydantic, tantivy, the Markdown parser or a database."""
-    code = PROBE.format(pages=[list(names) for names in PAGES], heavy=HEAVY)
-    done = subprocess.run(
+def run_alone(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run code in a process of its own, which has imported nothing yet."""
+    return subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         capture_output=True,
         text=True,
-        cwd=tmp_path,
-        env=Desk(tmp_path, tmp_path).environment,
+        cwd=folder,
+        env=Desk(folder, folder).environment,
         check=True,
     )
+
+
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
+    """No help page imports LangGraph, pydantic, tantivy, the Markdown parser or a database."""
+    code = PROBE.format(pages=[list(names) for names in PAGES], heavy=HEAVY)
+    done = run_alone(code, tmp_path)
     assert done.stderr.split() == []
     assert done.stdout.count("examples:") == len(PAGES)
 
@@ -133,14 +138,7 @@ from assistant.cli.main import main
 assert main(["threads", "list"]) == 0
 print(*sorted(name for name in ("assistant.service", "langgraph", "langchain_core", "tantivy") if name in sys.modules))
 """
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=Desk(tmp_path, tmp_path).environment,
-        check=True,
-    )
+    done = run_alone(code, tmp_path)
     assert done.stdout.splitlines()[-1] == ""
 
 

@@ -193,7 +193,7 @@ def test_an_address_that_nobody_can_ask_is_told(name: str, value: str) -> None:
         Settings.read({name: value})
     assert caught.value.way_out
     (variable,) = (variable for variable in VARIABLES if variable.name == name)
-    assert variable.shown({name: value})
+    assert variable.describe_value({name: value})
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ def run(options: argparse.Namespace) -> int:
     thread = uuid.uuid4().hex[:12] if options.thread is None else options.thread
     language = Language(options.lang) if options.lang else deployed.profile.languages[0]
     say = phrases(language)
-    deployed.build_context(language=options.lang, role=options.role)  # whether there are such
+    context = deployed.build_context(language=options.lang, role=options.role)
     check_id("conversation's", thread)
-    caller, settings = Caller(role=options.role), {"language": options.lang}
+    caller, settings = Caller(role=context.role), {"language": options.lang}
     # The loop runs for turns only. While a line is awaited, Ctrl-C is Python's own and ends the chat at once.
     with asyncio.Runner() as loop:
         opened = AsyncExitStack()

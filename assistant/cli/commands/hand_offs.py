@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     kept = [entry for entry in entries if entry.delivered_at is None]
     shown = kept if options.action == "send" else entries
     if options.json:
-        print(json.dumps([entry.shown() for entry in shown], ensure_ascii=False, indent=2))
+        print(json.dumps([entry.describe() for entry in shown], ensure_ascii=False, indent=2))
     else:
         _print(shown)
         print(_sum_of(entries))

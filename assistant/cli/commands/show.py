@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
 def _settings(deployed: Deployment, *, as_json: bool) -> int:
     from assistant.config.settings import VARIABLES
 
-    environment = {v.name: v.shown(os.environ) for v in VARIABLES}
+    environment = {v.name: v.describe_value(os.environ) for v in VARIABLES}
     run_settings = deployed.context_type().model_dump(mode="json")
     if as_json:
         everything = {
