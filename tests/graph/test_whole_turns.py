@@ -208,10 +208,12 @@ def test_no_turn_breaks_an_invariant(
 def test_an_unsafe_message_is_never_answered(plan: SGRPlanResult, context: Context) -> None:
     """Unsafe ends in a refusal in both modes that ask moderation, whatever the plan proposes."""
     unsafe = ModerationResult(safety_level=SafetyLevel.UNSAFE, state=ModerationState.UNSAFE)
+    # A mark of its own: a word that was drawn may stand in the refusal's own text.
+    plan = plan.model_copy(update={"user_intent": "INTENT-SENTINEL"})
     state, _ = turn(plan, [unsafe], [], [Draft(DraftKind.ANSWER, "x")], context)
     if context.guard_mode is not GuardMode.OFF:
         assert state["result"]["outcome"] == Outcome.REFUSED
-        assert plan.user_intent not in state["final_answer"] or len(plan.user_intent) < 4
+        assert "INTENT-SENTINEL" not in state["final_answer"]
 
 
 CALM = SGRPlanResult(
