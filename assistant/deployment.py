@@ -62,6 +62,11 @@ class Deployment:
         return self.folder / "models.json"
 
     @property
+    def starter_questions_file(self) -> Path:
+        """The file of the questions that a welcome shows."""
+        return self.folder / "starter_questions.json"
+
+    @property
     def threads_file(self) -> Path:
         """The file of checkpoints and transcripts."""
         return (self.conversations or self.folder) / "threads.db"

@@ -241,6 +241,10 @@ SynonymGroup = Annotated[tuple[str, ...], Field(min_length=2)]
 """Words that mean the same; the documents use the first. A retry asks again in the documents' words."""
 
 
+Examples = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=200)], ...], Field(max_length=6)]
+"""Questions of one language that a welcome shows."""
+
+
 class Profile(_ProfilePart):
     """The profile of one deployment. Unknown keys are errors, so a misspelt key never means a silent default."""
 
@@ -248,6 +252,7 @@ class Profile(_ProfilePart):
     product: str = Field(min_length=1, max_length=80)
     contact: LocalText = Field(default_factory=dict[Language, str])
     languages: tuple[Language, ...] = (Language.EN, Language.RU)
+    examples: dict[Language, Examples] = Field(default_factory=dict[Language, Examples])
     scope: Scope
     knowledge: tuple[KnowledgeFolder, ...] = ()
     default_version: str | None = None

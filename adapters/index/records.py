@@ -99,6 +99,14 @@ class StoredPassage(NamedTuple):
     version: str | None = None
 
 
+class Heading(NamedTuple):
+    """A title or a heading of a document, in the document's language."""
+
+    key: str
+    language: str
+    text: str
+
+
 _DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Collection
 from pathlib import Path
 
-from adapters.index.records import StoredPassage
+from adapters.index.records import Heading, StoredPassage
 from adapters.index.store import NAME
 
 _PASSAGES = """
@@ -22,6 +22,10 @@ SELECT c.id, d.source, d.version, d.language FROM chunks c JOIN documents d ON d
 """
 _PLACES = "SELECT c.id, d.key, c.ordinal FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id IN"
 _BODIES = "SELECT id, body FROM chunks WHERE id IN"
+_HEADINGS = """
+SELECT d.key, d.language, d.title, c.headings FROM documents d JOIN chunks c ON c.document = d.id
+WHERE d.state <> 'removing' ORDER BY length(d.key) - length(replace(d.key, '/', '')), d.key, d.id, c.ordinal LIMIT ?
+"""
 _NUMBERS = "SELECT id FROM documents WHERE key IN"
 
 
@@ -102,6 +106,18 @@ class IndexReader:
     def document_ids(self, keys: Collection[str]) -> list[int]:
         sql = f"{_NUMBERS} ({','.join('?' * len(keys))})"
         return [row[0] for row in self._db.execute(sql, tuple(keys))]
+
+    def headings(self, passages: int) -> list[Heading]:
+        """Return the titles and headings of documents, once a document; documents near the root come first.
+
+        Args:
+            passages: So many passages are looked at.
+        """
+        found = dict[Heading, None]()
+        for key, language, title, headings in self._db.execute(_HEADINGS, (passages,)):
+            for text in (title, *headings.split("\n")):
+                found[Heading(key, language, " ".join(text.split()))] = None
+        return [heading for heading in found if heading.text]
 
     def count(self) -> dict[str, int]:
         """Return how many documents there are of each kind of source."""

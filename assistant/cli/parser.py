@@ -35,10 +35,11 @@ def build_parser() -> argparse.ArgumentParser:
         None,
         "guardian",
         "An assistant that proves before it speaks.",
-        ["guardian index", 'guardian ask "How do I add my own documents?"', "guardian chat", "guardian doctor"],
+        ["guardian init docs/", 'guardian ask "How do I add my own documents?"', "guardian chat", "guardian doctor"],
         f"exit codes:\n{codes}",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _init(commands)
     _index(commands)
     _search(commands)
     _ask(commands)
@@ -84,6 +85,36 @@ def _profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="NAME|FILE", help="profile to use (default: GUARDIAN_PROFILE or handbook)")
 
 
+def _init(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "init",
+        "begin with your own documents: write a profile, index the documents, try a few questions",
+        [
+            "guardian init docs/",
+            'guardian init docs/ --product "Printer Service" --contact help@printers.example --yes',
+            "guardian init docs/ --languages ru --out support.toml",
+        ],
+        "On a terminal it asks for the product's name, what it helps with, and whom users turn to.",
+    )
+    parser.add_argument("path", help="folder of documents")
+    parser.add_argument(
+        "--product", metavar="NAME", help="name of the product in answers (default: from the documents)"
+    )
+    parser.add_argument("--about", metavar="TEXT", help="what the assistant helps with (default: from the documents)")
+    parser.add_argument("--contact", metavar="WHO", help="whom users turn to (default: the support team)")
+    parser.add_argument(
+        "--languages",
+        nargs="+",
+        choices=("en", "ru"),
+        help="languages of the answers, the main one first (default: those of the documents)",
+    )
+    parser.add_argument("--out", metavar="FILE", help="the profile to write (default: PRODUCT.toml in this folder)")
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+    parser.add_argument("--yes", action="store_true", help="ask nothing, and take what the documents suggest")
+    parser.set_defaults(module="init")
+
+
 def _index(commands: _Commands) -> None:
     parser = _command(
         commands,
@@ -94,6 +125,7 @@ def _index(commands: _Commands) -> None:
             "guardian index ~/docs --version 5.0",
             "guardian index rules/ --as policy --profile my.toml",
             "guardian index --to qdrant://search.example:6333",
+            "guardian index --profile my.toml --watch",
         ],
     )
     parser.add_argument("path", nargs="?", help="folder of Markdown files (default: the folders of the profile)")
@@ -104,6 +136,7 @@ def _index(commands: _Commands) -> None:
     parser.add_argument(
         "--to", metavar="URL", help="fill this index in Qdrant or PostgreSQL, too (default: GUARDIAN_INDEX_URL)"
     )
+    parser.add_argument("--watch", action="store_true", help="go on: index again whenever a file changes, until Ctrl-C")
     _profile(parser)
     parser.set_defaults(module="index")
 

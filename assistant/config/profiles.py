@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import difflib
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
 from contracts.errors import ConfigError, UnknownProfile
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from contracts.profile import Profile
 
 PROJECT: Final = Path(__file__).resolve().parents[2]
@@ -69,15 +72,48 @@ def _fault(entry: Any) -> str:
     place = ".".join(str(part) for part in entry["loc"])
     if entry["type"] != "extra_forbidden":
         return f"{place}: {entry['msg'][:1].lower()}{entry['msg'][1:]}"
-    close = difflib.get_close_matches(str(entry["loc"][-1]), _known_keys(), n=1)
+    key = str(entry["loc"][-1])
+    homes = _homes_of_keys()
+    if home := homes.get(key):
+        return f"{place}: there is no such key here, {key!r} belongs {' or '.join(home)}"
+    close = difflib.get_close_matches(key, homes, n=1)
     return f"{place}: there is no such key" + (f", did you mean {close[0]!r}?" if close else "")
 
 
-def _known_keys() -> list[str]:
+def _homes_of_keys() -> dict[str, list[str]]:
+    """Return for each key of a profile where it belongs, such as "under [thresholds]"."""
     from contracts.profile import Profile
 
-    schema = Profile.model_json_schema()
-    return [key for table in (schema, *schema["$defs"].values()) for key in table.get("properties", ())]
+    homes: dict[str, list[str]] = {}
+    for part, where in _parts_of(Profile, ""):
+        for key in part.model_fields:
+            homes.setdefault(key, []).append(where)
+    return homes
+
+
+def _parts_of(part: type[BaseModel], path: str, *, listed: bool = False) -> Iterator[tuple[type[BaseModel], str]]:
+    """Yield a part of a profile and all parts in it, each with its place in the file."""
+    brackets = f"[[{path}]]" if listed else f"[{path}]"
+    yield part, f"under {brackets}" if path else "at the top of the file, above the first section in brackets"
+    for name, field in part.model_fields.items():
+        inner, several, named = _inner_part(field.annotation)
+        if inner is not None:
+            below = f"{path}.{name}" if path else name
+            yield from _parts_of(inner, f"{below}.NAME" if named else below, listed=several)
+
+
+def _inner_part(annotation: Any) -> tuple[type[BaseModel] | None, bool, bool]:
+    """Return the part of a profile that a type holds; whether it is a list of them, and whether they have names."""
+    from pydantic import BaseModel
+
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation, False, False
+    kind = get_origin(annotation)
+    for argument in get_args(annotation):
+        inner, several, named = _inner_part(argument)
+        if inner is not None:
+            return inner, several or kind is tuple, named or kind is dict
+    return None, False, False
 
 
 def at_home(path: str) -> Path:

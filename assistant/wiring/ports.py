@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assistant.deployment import Deployment
@@ -28,29 +29,40 @@ def ports(
         servers: The models and moderators on servers. If you leave it out, it is made here and never closed.
         sink: The destination of hand-offs; a measurement of turns has none, so that nobody is called.
     """
+    from assistant.wiring.servers import Servers
+
+    servers = servers or Servers(deployed)
+    offline = offline_ports(deployed, knowledge)
+    planner, drafter = servers.planner(offline.planner), servers.drafter(offline.drafter)
+    return replace(
+        offline,
+        moderator=servers.moderator(),
+        fallback_moderator=offline.moderator if servers.moderates else None,
+        planner=planner or offline.planner,
+        ahead=servers.ahead(planner),
+        sources={**offline.sources, **lookup_sources(deployed, servers)},
+        drafter=drafter or offline.drafter,
+        quoter=offline.drafter if drafter else None,
+        entailment=servers.entailment(),
+        sink=sink,
+    )
+
+
+def offline_ports(deployed: Deployment, knowledge: Knowledge) -> Ports:
+    """Return the adapters of a deployment that ask no model, no moderation server and no lookup, and hand nothing off."""
     from adapters.drafting.extractive import ExtractiveDrafter
     from adapters.moderation.rules import RuleModerator
     from adapters.planning.offline import OfflinePlanner
-    from assistant.wiring.servers import Servers
     from graph.build import Ports
     from guards.policy_check import contacts_of
 
     read_words()
-    servers = servers or Servers(deployed)
     profile = deployed.profile
-    offline = OfflinePlanner(knowledge, profile)
-    quoting = ExtractiveDrafter(profile.allowed_link_domains, profile.product, contacts_of(profile))
-    planner, drafter = servers.planner(offline), servers.drafter(quoting)
     return Ports(
-        moderator=servers.moderator(),
-        fallback_moderator=RuleModerator() if servers.moderates else None,
-        planner=planner or offline,
-        ahead=servers.ahead(planner),
-        sources={**document_sources(deployed, knowledge), **lookup_sources(deployed, servers)},
-        drafter=drafter or quoting,
-        quoter=quoting if drafter else None,
-        entailment=servers.entailment(),
-        sink=sink,
+        moderator=RuleModerator(),
+        planner=OfflinePlanner(knowledge, profile),
+        sources={**document_sources(deployed, knowledge)},
+        drafter=ExtractiveDrafter(profile.allowed_link_domains, profile.product, contacts_of(profile)),
         probe=knowledge,
     )
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from adapters.index.embedded import Folder, ingest
+from adapters.reading import files
 from adapters.reading.dialects import DialectSettings
 from assistant.config.profiles import profile_path
 from assistant.deployment import Deployment, deployment, index_command
+from assistant.starter_questions import choose_starter_questions
 from assistant.wiring.documents import engine_of
 from assistant.wiring.graphs import write_graph
 from assistant.wiring.rankers import embedder, fill_vectors
 from contracts.enums import Source
-from contracts.errors import ConfigError, InputError
+from contracts.errors import ConfigError, GuardianError, IndexBusy, InputError
 from language.figures.counted import count_noun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tqdm import tqdm
 
     from adapters.index.remote.engine import IndexEngine
@@ -40,13 +44,54 @@ def run(options: argparse.Namespace) -> int:
     to = deployed.settings.index.url if options.to is None else options.to
     # Before the documents are read: that may take long.
     engine = engine_of(deployed, to) if to or options.to is not None else None
-    print(index(deployed, folders))
-    if engine:
-        try:
-            print(_fill_engine(deployed, engine))
-        finally:
+
+    def bring_up_to_date() -> None:
+        print(index(deployed, folders), flush=True)
+        asyncio.run(choose_starter_questions(deployed))
+        if engine:
+            print(_fill_engine(deployed, engine), flush=True)
+
+    try:
+        bring_up_to_date()
+        if options.watch:
+            _watch(folders, bring_up_to_date)
+    finally:
+        if engine:
             engine.close()
     return 0
+
+
+_LOOK_AGAIN_S = 1.0
+
+
+def _watch(folders: Sequence[Folder], bring_up_to_date: Callable[[], None]) -> None:
+    """Index again whenever a file of the folders changes, until Ctrl-C; a fault is told and does not end the watch."""
+    seen = _stamp(folders)
+    print("Watching the folders for changes; Ctrl-C ends.", file=sys.stderr, flush=True)
+    try:
+        while True:
+            time.sleep(_LOOK_AGAIN_S)
+            if (now := _stamp(folders)) == seen:
+                continue
+            try:
+                bring_up_to_date()
+                seen = now
+            except IndexBusy:
+                continue  # another process is indexing: the next look tries again
+            except GuardianError as error:
+                seen = now
+                print(f"guardian: {error}\n  → {error.way_out}", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+
+
+def _stamp(folders: Sequence[Folder]) -> dict[tuple[Path, str], tuple[int, int]]:
+    """Return the size and the time stamp of every document."""
+    return {
+        (folder.path, found.path): (found.size, found.mtime_ns)
+        for folder in folders
+        for found in files.walk(folder.path.expanduser()).found
+    }
 
 
 def profile_folders(deployed: Deployment) -> list[Folder]:
@@ -125,6 +170,13 @@ def _bar(unit: str) -> tqdm[NoReturn]:
     from tqdm import tqdm
 
     return tqdm(unit=f" {unit}", file=sys.stderr, mininterval=0.2, delay=0.3, leave=False, disable=None)
+
+
+@contextmanager
+def show_progress(unit: str) -> Generator[Callable[[int, int], None]]:
+    """Yield a function that moves a progress bar, with what is done and how much there is."""
+    with _bar(unit) as bar:
+        yield _on(bar)
 
 
 def _on(bar: tqdm[NoReturn]) -> Callable[[int, int], None]:

@@ -6,7 +6,8 @@ Turns run in the service. The page follows them, and may go away and come back.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -15,6 +16,7 @@ from fastapi import FastAPI
 from pydantic_core import from_json
 
 from assistant.service import Caller, Question, Service
+from assistant.starter_questions import read_starter_questions
 from assistant.turns.feedback import Feedback, Rating
 from assistant.turns.running_turn import RunningTurn
 from assistant.turns.transcript import Turn
@@ -261,8 +263,12 @@ class ChatPage:
         ]
         running = TurnProgress(live.turn_id, live.question, look).html() if live else ""
         say = look.words
+        questions: Sequence[str] = ()
+        if not shown and not live:
+            chosen = await asyncio.to_thread(read_starter_questions, self._app.state.deployed)
+            questions = chosen.get(look.language, ())
         return {
-            self.chat: "".join(shown) or ("" if live else welcome_html(look)),
+            self.chat: "".join(shown) or ("" if live else welcome_html(look, questions)),
             self.live: running,
             self.threads: threads_html(threads, visit.conversation, look, known=bool(turns) or live is not None),
             self.notice: "",

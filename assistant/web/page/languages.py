@@ -15,13 +15,13 @@ def language_of(chosen: str, accepted: str, languages: Sequence[Language]) -> La
         accepted: `Accept-Language` of their browser: names with a weight from 0 to 1 (RFC 9110, 12.5.4).
         languages: The profile's languages; a reader of none of them gets the first.
     """
-    if chosen in set(Language):
+    if chosen in languages:
         return Language(chosen)
     wanted: list[tuple[float, Language]] = []
     for part in accepted.split(","):
         name, _, weight = part.strip().partition(";")
         code = name.strip().lower().partition("-")[0]
-        if code in set(Language):
+        if code in languages:
             wanted.append((_weight(weight), Language(code)))
     # Of equal ones, the first that is named.
     best = max(wanted, key=lambda pair: pair[0], default=(0.0, languages[0]))

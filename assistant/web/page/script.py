@@ -21,8 +21,7 @@ def head(languages: Sequence[Language]) -> str:
     Args:
         languages: The profile's languages; a browser that wants no supported language gets the first.
     """
-    order = dict.fromkeys((*languages, *Language))
-    said = {str(language): {name: phrases(language)[f"page_{name}"] for name in _SAID} for language in order}
+    said = {str(language): {name: phrases(language)[f"page_{name}"] for name in _SAID} for language in languages}
     words = json.dumps(said).replace("<", "\\u003c")
     return f"<script>\n{_SCRIPT.replace('__WORDS__', words)}</script>\n"
 

@@ -10,7 +10,6 @@ from assistant.turns.transcript import ThreadSummary
 from assistant.web.faults import TooMany, Unauthorized
 from assistant.web.page.look import Look
 from assistant.web.page.markdown import words
-from contracts.enums import Language
 from contracts.errors import GuardianError, InputError, ServerClosing, ThreadBusy, TurnStopped, UnknownThread
 from guards.message_check import MAX_MESSAGE_CHARS
 from rendering.texts import say as text_of
@@ -27,19 +26,25 @@ _FAULTS: Final[dict[type[Exception], str]] = {
 }
 
 
-def welcome_html(look: Look) -> str:
-    """Return the welcome text, which the page shows before the first question."""
+def welcome_html(look: Look, questions: Sequence[str]) -> str:
+    """Return the welcome text, which the page shows before the first question.
+
+    Args:
+        look: The reader's language.
+        questions: Questions to begin with; without any, the page offers none.
+    """
     profile = look.profile
     product = profile.product
     scope = profile.scope.description.get(look.language, "")
-    examples = "".join(
-        f'<button type="button" data-act="example" data-text="{text}">{text}</button>'
-        for text in (look.say(f"example_{n}", product=product) for n in (1, 2, 3))
+    buttons = "".join(
+        f'<button type="button" data-act="example" data-text="{words(text)}">{words(text)}</button>'
+        for text in questions
     )
+    examples = f'<p class="dim">{look.say("examples")}:</p><div class="examples">{buttons}</div>' if buttons else ""
     about = f"<p>{look.say('scope', scope=scope)}</p>" if scope else ""
     return (
         f'<div class="welcome"><h2>{look.say("welcome", product=product)}</h2><p>{look.say("welcome_more")}</p>'
-        f'{about}<p class="dim">{look.say("examples")}:</p><div class="examples">{examples}</div></div>'
+        f"{about}{examples}</div>"
     )
 
 
@@ -75,7 +80,14 @@ def threads_html(threads: Sequence[ThreadSummary], current: str, look: Look, *, 
 
 def header_html(look: Look, *, theme: bool = True) -> str:
     """Return the page's header."""
-    other = Language.EN if look.language is Language.RU else Language.RU
+    others = [language for language in look.profile.languages if language is not look.language]
+    switch = "".join(
+        f'<button type="button" data-act="language" data-language="{other}" lang="{other}" '
+        f'aria-label="{look.say("language")}" title="{look.say("language_hint")}">'
+        f'<span class="long">{look.say("language")}</span>'
+        f'<span class="short" aria-hidden="true">{words(str(other).upper())}</span></button>'
+        for other in others
+    )
     title = look.say("title", product=look.profile.product)
     view = f'<span class="chip view">{look.say("operator")}</span>' if look.operator else ""
     light = (
@@ -94,10 +106,7 @@ def header_html(look: Look, *, theme: bool = True) -> str:
         f'<div class="actions"><a class="button" data-act="export" href="#" aria-label="{look.say("export")}" '
         f'title="{look.say("export_hint")}" hidden><span class="long">{look.say("export")}</span>'
         f'<span class="short" aria-hidden="true">⤓</span></a>'
-        f'<button type="button" data-act="language" data-language="{other}" lang="{other}" '
-        f'aria-label="{look.say("language")}" title="{look.say("language_hint")}">'
-        f'<span class="long">{look.say("language")}</span>'
-        f'<span class="short" aria-hidden="true">{words(str(other).upper())}</span></button>{light}</div></div>'
+        f"{switch}{light}</div></div>"
     )
 
 

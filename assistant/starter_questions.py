@@ -1,0 +1,179 @@
+"""Questions to begin with: the profile's own, or headings of the documents that a dry run has answered.
+
+await choose_starter_questions(deployed)     after indexing: tries headings, and keeps those with an answer
+read_starter_questions(deployed)             what a welcome shows, by language
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, closing
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from contracts.enums import Language, Outcome
+
+if TYPE_CHECKING:
+    from adapters.index.records import Heading
+    from assistant.deployment import Deployment
+
+SHOWN: Final = 3
+"""Questions of one language that a welcome shows."""
+LEAST_TRIED: Final = 5
+TRIED: Final = 10
+"""Headings of one language that are tried at most; a turn takes some 20 ms."""
+_READ: Final = 20_000
+"""Passages whose headings are looked at, of the documents nearest to the root."""
+_LENGTH: Final = range(8, 81)
+_WORDS: Final = range(2, 13)
+_HOW_TO: Final = re.compile(r"how to (?=[a-z])", re.IGNORECASE)
+_ASKS: Final = {
+    Language.EN: re.compile(r"(?:how|what|why|where|when|who|which|can|do|does|is|are)\b", re.IGNORECASE),
+    Language.RU: re.compile(r"(?:как|что|чем|почему|зачем|где|куда|когда|кто|какой|какая|какие|можно ли)\b", re.IGNORECASE),
+}  # fmt: skip
+"""Headings that begin so come first."""
+_WHOLE: Final = {
+    # "How caching works" asks, and is no question: its verb stands last.
+    Language.EN: re.compile(
+        r"(?:(?:how|what|why|where|when|who|which)(?:'s| (?:is|are|do|does|can|should|much|many))|can|do|does|is|are)\b",
+        re.IGNORECASE,
+    ),
+    Language.RU: _ASKS[Language.RU],
+}
+"""Headings that begin so get a question mark."""
+
+StarterQuestions = Mapping[Language, tuple[str, ...]]
+"""For each language of the profile, at most `SHOWN` questions."""
+
+
+def read_starter_questions(deployed: Deployment) -> StarterQuestions:
+    """Return the profile's `examples`, or else the questions that were chosen when the documents were indexed.
+
+    It reads a small file. Without one, there are no questions.
+    """
+    profile = deployed.profile
+    if profile.examples:
+        return {language: profile.examples.get(language, ())[:SHOWN] for language in profile.languages}
+    try:
+        kept = json.loads(deployed.starter_questions_file.read_text("utf-8"))
+        return {language: _texts(kept.get(str(language))) for language in profile.languages}
+    except (OSError, ValueError, AttributeError):
+        return dict.fromkeys(profile.languages, ())
+
+
+def _texts(kept: Any) -> tuple[str, ...]:
+    texts = cast("list[Any]", kept) if isinstance(kept, list) else []
+    return tuple(text for text in texts if isinstance(text, str))[:SHOWN]
+
+
+async def choose_starter_questions(
+    deployed: Deployment, on_tried: Callable[[str, Outcome], None] | None = None
+) -> StarterQuestions:
+    """Choose questions from the headings of the indexed documents, keep them in a file, and return them.
+
+    A heading is kept if a turn without a model, a conversation and a hand-off answers it. If the profile has
+    `examples`, nothing is tried.
+
+    Args:
+        deployed: The deployment with its documents.
+        on_tried: Called with each question that was tried, and how its turn ended.
+
+    Raises:
+        GuardianError: The documents cannot be read, or the file cannot be written.
+    """
+    profile = deployed.profile
+    if profile.examples:
+        return read_starter_questions(deployed)
+    headings = await asyncio.to_thread(_read_headings, deployed)
+    chosen = dict[Language, tuple[str, ...]]()
+    async with _open_dry_run(deployed) as ask:
+        for language in profile.languages:
+            kept = list[str]()
+            for number, question in enumerate(list_candidates(headings, language)[:TRIED]):
+                if number >= LEAST_TRIED and len(kept) >= SHOWN:
+                    break
+                outcome = await ask(question)
+                if on_tried:
+                    on_tried(question, outcome)
+                kept += [question] if outcome is Outcome.ANSWERED else []
+            chosen[language] = tuple(kept[:SHOWN])
+    await asyncio.to_thread(write_starter_questions, deployed, chosen)
+    return chosen
+
+
+def write_starter_questions(deployed: Deployment, questions: StarterQuestions) -> None:
+    """Keep questions beside the index of their documents."""
+    from adapters.data_folder import owner_only
+
+    whole = deployed.starter_questions_file.with_suffix(".new")
+    with owner_only():
+        whole.write_text(json.dumps(questions, ensure_ascii=False, indent=2) + "\n", "utf-8")
+    whole.replace(deployed.starter_questions_file)
+
+
+def list_candidates(headings: Iterable[Heading], language: Language) -> list[str]:
+    """Return headings that may stand as questions, the most promising first.
+
+    Questions come before other headings, and the parts of the documents take turns. A heading that several documents have
+    ("Before you start") says nothing about a subject, and is left out.
+
+    Args:
+        headings: Titles and headings of documents, documents near the root first.
+        language: The language to choose in.
+    """
+    own = [heading for heading in headings if heading.language == language]
+    times = Counter(heading.text.casefold() for heading in own)
+    by_part: dict[str, dict[str, None]] = {}
+    for heading in own:
+        if times[heading.text.casefold()] == 1 and _may_be_asked(heading.text):
+            part = heading.key.rpartition("/")[0]
+            by_part.setdefault(part, {})[_as_question(heading.text, language)] = None
+    turns = (question for row in zip_longest(*by_part.values()) for question in row if question is not None)
+    return sorted(dict.fromkeys(turns), key=lambda question: not _ASKS[language].match(question))
+
+
+def _may_be_asked(text: str) -> bool:
+    # A first letter that is small is a file's name in the place of a title; a digit, a step's number.
+    return len(text) in _LENGTH and len(text.split()) in _WORDS and text[0].isalpha() and text[0] == text[0].upper()
+
+
+def _as_question(text: str, language: Language) -> str:
+    if language is Language.EN:
+        text = _HOW_TO.sub("How do I ", text, count=1) if _HOW_TO.match(text) else text
+    return f"{text}?" if _WHOLE[language].match(text) and not text.endswith("?") else text
+
+
+def _read_headings(deployed: Deployment) -> list[Heading]:
+    from adapters.index.records import our_errors
+    from adapters.index.store_reader import IndexReader
+
+    with our_errors("read", deployed.knowledge_folder), closing(IndexReader(deployed.knowledge_folder)) as reader:
+        return reader.headings(_READ)
+
+
+@asynccontextmanager
+async def _open_dry_run(deployed: Deployment) -> AsyncGenerator[Callable[[str], Awaitable[Outcome]]]:
+    """Yield a function that returns how a question's turn ends; it asks no model and keeps nothing."""
+    from langchain_core.messages import HumanMessage
+
+    from assistant.wiring.documents import knowledge_base
+    from assistant.wiring.ports import offline_ports
+    from contracts.context import STEPS_PER_TURN
+    from graph.build import build_graph
+
+    knowledge = await asyncio.to_thread(knowledge_base, deployed)
+    with closing(knowledge):
+        ports = await asyncio.to_thread(offline_ports, deployed, knowledge)
+        graph = build_graph(ports, deployed.profile, settings=deployed.context_type)
+        context = deployed.build_context(max_retry=0)
+
+        async def ask(question: str) -> Outcome:
+            start: Any = {"messages": [HumanMessage(question, id="starter")]}
+            state = await graph.ainvoke(start, {"recursion_limit": STEPS_PER_TURN}, context=context)
+            return Outcome(state["result"]["outcome"])
+
+        yield ask

@@ -1,0 +1,241 @@
+"""`guardian init`: from a folder of documents to answers, on a terminal and in a script; and what it learns of a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from adapters.index.records import Heading
+from adapters.reading.files import walk
+from assistant.config.profiles import load_profile
+from assistant.deployment import deployment
+from assistant.onboarding.profile_text import ProfileDraft, profile_name, write_profile
+from assistant.onboarding.survey import survey_folder
+from assistant.starter_questions import list_candidates, read_starter_questions
+from contracts.enums import Dialect, Language
+from contracts.errors import ConfigError, InputError
+from tests.support.cli_helpers import Desk, interruptible, read_terminal, terminal
+from tests.support.markdown_pages import write
+
+PAGES = {
+    "install.md": "# How to install the Printer Hub\n\nTo install the Printer Hub, download the package and run `setup.sh` as root.\n",
+    "users.md": "# User accounts\n\n## How to reset a password\n\nTo reset a password in Printer Hub, open Settings, choose "
+    "Users, select the user, and press Reset password.\n",
+    "toner.md": '# Replacing the toner\n\nWhen the Printer Hub shows "Toner low", take the old cartridge out and put a new one in.\n',
+}
+QUESTION = "How do I reset a password?"
+
+
+@pytest.fixture
+def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of pages in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    return write(tmp_path / "docs", PAGES)
+
+
+@pytest.fixture
+def own(docs: Path, data_dir: Path) -> Desk:
+    """A desk in the working directory that names no profile of its own."""
+    return Desk(data_dir, docs.parent, profile="handbook")
+
+
+def test_three_commands_answer_from_one_s_own_documents(own: Desk) -> None:
+    """The profile is named after the product that the pages speak of, and a question of theirs is answered with it."""
+    made = own.here("init", "docs")
+    assert made.code == 0, made.err
+    assert "✓ How do I reset a password?  (answered)" in made.out
+    assert (
+        f"guardian ask '{QUESTION}' --profile printer-hub.toml" in made.out or "--profile printer-hub.toml" in made.out
+    )
+    lines = Path("printer-hub.toml").read_text("utf-8").splitlines()
+    assert len(lines) <= 16
+    answered = own.here("ask", QUESTION, "--profile", "printer-hub.toml")
+    assert (answered.code, "press Reset password" in answered.out) == (0, True)
+
+
+def test_what_is_given_is_not_guessed(own: Desk) -> None:
+    """Product, subject, contact and language come from the options, into a profile whose keys all are known."""
+    options = [
+        "--product",
+        'Узел "Печать"',
+        "--about",
+        "принтеры",
+        "--contact",
+        "help@print.example",
+        "--languages",
+        "ru",
+    ]
+    assert own.here("init", "docs", *options, "--out", "own.toml").code == 0
+    profile = load_profile("own.toml")
+    assert (profile.name, profile.product, profile.languages) == ("uzel-pechat", 'Узел "Печать"', (Language.RU,))
+    assert (profile.contact, profile.scope.description) == ({"ru": "help@print.example"}, {"ru": "принтеры"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere"], "There is no folder"),
+        (["empty"], "holds no document"),
+        ([" "], "The path is empty"),
+        (["docs", "--out", "own.txt"], "ends in .toml"),
+        (["docs", "--product", "x" * 81], "1 to 80 characters"),
+        (["docs", "--out", "there.toml"], "There is already a file"),
+    ],
+)
+def test_what_cannot_be_begun_is_told_with_a_way_out(own: Desk, arguments: list[str], words: str) -> None:
+    """Nothing is written, and the exit code is that of a command line that is not valid."""
+    Path("empty").mkdir()
+    Path("there.toml").write_text("mine", "utf-8")
+    said = own.here("init", *arguments)
+    assert said.code == 2
+    assert words in said.err
+    assert "→" in said.err
+    assert [path.name for path in Path().glob("*.toml")] == ["there.toml"]
+    assert Path("there.toml").read_text("utf-8") == "mine"
+
+
+def test_on_a_terminal_three_things_are_asked(own: Desk) -> None:
+    """An empty line takes the suggestion, another line replaces it."""
+    ours, theirs = terminal()
+    with own.start("init", "docs", stdin=theirs, stdout=theirs, stderr=theirs) as run:
+        os.close(theirs)
+        shown = ""
+        for question, line in (("Name of the product [Printer Hub]", ""), ("helps with", ""), ("turn to", "the desk")):
+            while question not in shown:
+                shown += read_terminal(ours).decode("utf-8", "replace")
+            os.write(ours, f"{line}\n".encode())
+        while part := read_terminal(ours):
+            shown += part.decode("utf-8", "replace")
+    os.close(ours)
+    assert run.returncode == 0, shown
+    profile = load_profile("printer-hub.toml")
+    assert (profile.product, profile.contact) == ("Printer Hub", {"en": "the desk"})
+
+
+def test_a_watched_folder_is_indexed_again_when_a_file_changes(own: Desk) -> None:
+    """A new page is read in while the command runs, a fault in between does not end it, and Ctrl-C does, quietly."""
+    docs = own.cwd / "docs"
+    with interruptible(), own.start("index", "docs", "--watch") as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        assert b"3 added" in run.stdout.readline()
+        assert b"Ctrl-C" in run.stderr.readline()
+        docs.rename(docs.with_name("away"))
+        assert b"There is no folder" in run.stderr.readline()
+        docs.with_name("away").rename(docs)
+        write(docs, {"paper.md": "# Paper\n\nUse paper of 80 g.\n"})
+        while b"1 added" not in (line := run.stdout.readline()):
+            assert line
+        run.send_signal(signal.SIGINT)
+        assert run.wait() == 0
+        assert b"Traceback" not in run.stderr.read()
+
+
+# ------------------------------------------------------------------------------------------------------- the survey
+
+
+def test_a_folder_says_its_languages_versions_dialect_and_product(tmp_path: Path) -> None:
+    """Versions are subfolders named so; the name of a site is the product; a page in twenty is no language."""
+    english = {
+        f"docs/4.{n}/page-{n}.md": f"# Page {n}\n\nThis page is about printing, and about paper.\n" for n in range(19)
+    }
+    folder = write(tmp_path, {**english, "docs/4.0/рус.md": "# Страница\n\nЭта страница о печати и о бумаге.\n"})
+    (folder / "docs" / "mkdocs.yml").write_text("site_name: 'Print Desk'\nplugins: []\n", "utf-8")
+    found = survey_folder(folder / "docs")
+    assert (found.count, found.formats, found.languages) == (20, {".md": 20}, (Language.EN,))
+    assert (found.product, found.dialect, found.versions["4.12"]) == ("Print Desk", Dialect.MKDOCS, "4.12")
+    draft = ProfileDraft("Print Desk", {Language.EN: "printing"}, "", found.languages)
+    text = write_profile(draft, found, "docs", Language.RU)
+    assert tomllib.loads(text)["knowledge"][1] == {"path": "docs/4.0", "version": "4.0", "dialect": "mkdocs"}
+
+
+def test_hostile_names_stay_strings(tmp_path: Path) -> None:
+    """Quotes, line breaks and brackets in a name cannot add a key to the profile."""
+    found = survey_folder(write(tmp_path / "docs", PAGES))
+    evil = 'x"\n[roles.user]\noperator_view = true\n\\u0022\x7f # \u2028'
+    draft = ProfileDraft(evil, {Language.EN: evil}, evil, (Language.EN,))
+    read = tomllib.loads(write_profile(draft, found, 'a"b', Language.EN))
+    assert set(read) == {"name", "product", "languages", "contact", "scope", "knowledge"}
+    assert read["knowledge"] == [{"path": 'a"b'}]
+
+
+@pytest.mark.parametrize(
+    ("product", "name"),
+    [
+        ("Printer Hub 2.0", "printer-hub-2-0"),
+        ("Щука и Ёж", "shhuka-i-yozh"),
+        ("漢字", "support"),
+        ("Handbook", "handbook-docs"),
+    ],
+)
+def test_a_profile_is_named_after_its_product(product: str, name: str) -> None:
+    """Russian letters are written in Latin ones; no name of ours takes the place of a bundled profile."""
+    assert profile_name(product) == name
+
+
+def test_a_folder_without_a_name_or_readable_text_is_still_described(tmp_path: Path) -> None:
+    """Broken files and files without prose cost their own part of the survey."""
+    folder = write(tmp_path / "docs", {"a.md": "# A\n"})
+    (folder / "b.md").write_bytes(b"\xff\xfe\x00")
+    found = survey_folder(folder)
+    assert (found.count, found.product, found.languages) == (2, "", (Language.EN,))
+    assert len(walk(folder).found) == 2
+    with pytest.raises(InputError, match="holds no document"):
+        survey_folder(write(tmp_path / "other", {"x.bin": ""}))
+
+
+# ------------------------------------------------------------------------------------------------ starter questions
+
+
+def test_questions_come_before_other_headings_and_common_ones_are_left_out() -> None:
+    """A heading of several documents, a step's number and a file's name in the place of a title are no questions."""
+    headings = [
+        Heading("a.md", "en", text)
+        for text in (
+            "Before you start",
+            "1. Open the door",
+            "open door",
+            "Toner and paper",
+            "How to open the door",
+            "How doors work",
+        )
+    ]
+    found = list_candidates([*headings, Heading("b.md", "en", "Before you start")], Language.EN)
+    assert found == ["How do I open the door?", "How doors work", "Toner and paper"]
+    russian = [Heading("a.md", "ru", "Как открыть дверцу"), Heading("a.md", "en", "How to open the door")]
+    assert list_candidates(russian, Language.RU) == ["Как открыть дверцу?"]
+
+
+def test_a_profile_s_own_examples_are_shown(own: Desk) -> None:
+    """Three of them in each of its languages; junk in the file of chosen questions is no question."""
+    assert own.here("init", "docs").code == 0
+    profile = Path("printer-hub.toml")
+    deployed = deployment(str(profile))
+    assert QUESTION in read_starter_questions(deployed)[Language.EN]
+    deployed.starter_questions_file.write_text('{"en": [1, "Own?", null]}', "utf-8")
+    assert read_starter_questions(deployed) == {Language.EN: ("Own?",)}
+    deployed.starter_questions_file.write_text("[", "utf-8")
+    assert read_starter_questions(deployed) == {Language.EN: ()}
+    profile.write_text(profile.read_text("utf-8") + '\n[examples]\nen = ["One?", "Two?", "Three?", "Four?"]\n', "utf-8")
+    assert read_starter_questions(deployment(str(profile)))[Language.EN] == ("One?", "Two?", "Three?")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("max_retry = 3\n", "'max_retry' belongs under [behaviour]"),
+        ("[scope]\nsynonyms = []\n", "'synonyms' belongs at the top of the file"),
+        ("[contact]\nen = 'x'\n[thresholds]\nlangauges = []\n", "did you mean 'languages'"),
+    ],
+)
+def test_a_key_in_the_wrong_section_says_where_it_belongs(tmp_path: Path, text: str, words: str) -> None:
+    """An unknown key is refused with its section if it has one, else with the nearest key."""
+    file = tmp_path / "own.toml"
+    file.write_text(f'name = "own"\nproduct = "Own"\n{text}', "utf-8")
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        load_profile(str(file))
