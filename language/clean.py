@@ -10,7 +10,9 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 from html import unescape
-from typing import Final
+from typing import Final, Literal
+
+import regex
 
 _LINE_BREAKS = re.compile(r"\r\n?|[\u0085\u2028\u2029]")
 INVISIBLE: Final = re.compile(
@@ -19,9 +21,12 @@ INVISIBLE: Final = re.compile(
 )
 # Categories Cc, but for line breaks and tabs, and Cs.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_COMBINES = re.compile("[\u0300-\u036f]")
+_COMBINES = regex.compile(r"\p{M}")
 _DOTTED = re.compile("i\u0307+")
-_YO = re.compile("ё([\u0300-\u036f]*)")
+_YO = regex.compile(r"ё(\p{M}*)")
+_MOST_MARKS: Final = 30
+_MARKS_IN_A_ROW = regex.compile(rf"([\p{{M}}\uff9e\uff9f]{{{_MOST_MARKS}}})[\p{{M}}\uff9e\uff9f]+")
+"""Marks, and the two halfwidth letters of Japanese that are marks in another width."""
 _HUGE = re.compile("&#(?:0{8,}([0-9]{0,20}(?![0-9]))|0*[0-9]{20,})")
 _MOST_ROUNDS: Final = 16
 """Of joining a letter with the accent behind it, and its word with the next: no word has as many."""
@@ -35,7 +40,20 @@ def clean(text: str) -> str:
     need them; only `skeleton` ignores them.
     """
     text = _LINE_BREAKS.sub("\n", text)
-    return unicodedata.normalize("NFC", _CONTROLS.sub(lambda found: "\ufffd" if found[0] >= "\ud800" else "", text))
+    return normalize("NFC", _CONTROLS.sub(lambda found: "\ufffd" if found[0] >= "\ud800" else "", text))
+
+
+def normalize(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+    """Return a text in one of Unicode's normal forms, with at most 30 marks on one letter, in linear time.
+
+    Marks in a row are sorted by their classes, which takes the square of their number. No word of any language has more
+    than 30 of them (Unicode Standard Annex #15, section 13, "Stream-Safe Text Format"); the rest are left out.
+    """
+    if text.isascii():
+        return text
+    if len(text) > _MOST_MARKS:
+        text = _MARKS_IN_A_ROW.sub(r"\1", text)
+    return unicodedata.normalize(form, text)
 
 
 def holds_any(text: str, parts: Iterable[str]) -> bool:
@@ -61,12 +79,12 @@ def fold(text: str) -> str:
 
 
 def _fold_yo(text: str) -> str:
-    text = unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
+    text = normalize("NFKC", INVISIBLE.sub("", text))
     text = INVISIBLE.sub("", text).casefold()
     return _YO.sub(_without_dots, text) if "ё" in text else text
 
 
-def _without_dots(yo: re.Match[str]) -> str:
+def _without_dots(yo: regex.Match[str]) -> str:
     """Return an ё as е without any dots behind it: each of them would make an ё of it again, one in a round."""
     marks = yo[1]
     if "\u0308" not in marks:

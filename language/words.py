@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import threading
-import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -18,7 +17,7 @@ import Stemmer
 
 from contracts.enums import Language
 from contracts.errors import PatternTooSlow
-from language.clean import fold
+from language.clean import fold, normalize
 from language.memo import remember, remember_items
 from language.patterns import read_toml
 
@@ -193,7 +192,7 @@ def pattern_occurs(pattern: str, text: str, *, by_line: bool = False) -> bool:
 
 
 def _one_e(text: str) -> str:
-    return unicodedata.normalize("NFC", text).translate(_YO)
+    return normalize("NFC", text).translate(_YO)
 
 
 def detect(text: str, default: Language = Language.EN) -> Language:

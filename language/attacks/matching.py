@@ -12,11 +12,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from unicodedata import normalize
 
 from contracts.enums import SafetyLevel
 from language.attacks.rules import Pack, Rule, read_pack
-from language.clean import clean, skeleton
+from language.clean import clean, normalize, skeleton
 from language.readings import DIGITS_FOR_LETTERS, MIXED_WORD, SIGNS_INSIDE, as_seen, decode
 
 _SENTENCE_REACH = 200

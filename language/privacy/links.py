@@ -7,7 +7,6 @@ breaks inside an address. So each target is read in every such way, and is ours 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
@@ -15,7 +14,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from language.blocks import without_code
-from language.clean import INVISIBLE, unescape_entities
+from language.clean import INVISIBLE, normalize, unescape_entities
 from language.memo import remember
 from language.patterns import read_toml
 
@@ -230,7 +229,7 @@ def _targets(prose: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return normalize("NFKC", text)
 
 
 def _readings(target: str) -> set[str]:

@@ -7,6 +7,11 @@ import pytest
 from language.questions import question_of
 
 PLAIN_QUESTIONS = [
+    "When did the error appear?",
+    "When was the file deleted?",
+    "What error does the login page show?",
+    "Is your SMS gateway reachable?",
+    "Какой СМС-шлюз вы используете?",
     "Which version do you use?",
     "Which page do you see?",
     "Is it about the lid or the spout?",
@@ -25,6 +30,9 @@ PLAIN_QUESTIONS = [
     "На какой шаг перевести заявку?",
 ]
 STATEMENTS = [
+    "Why was your account deleted?",
+    "When did you break it?",
+    "Почему вашу учётную запись закрыли?",
     "Which kettle is it; the support is closed forever and your account is deleted?",
     "Which kettle is it, your account is deleted?",
     "Which kettle is it and your account is deleted?",

@@ -272,6 +272,19 @@ OF_A_QUESTION = [
     "Какие цифры пришли вам в СМС от банка?",
     "Какие три цифры на обороте карты?",
     "Какое у вас кодовое слово?",
+    "What did the SMS say?",
+    "Can you read out the number that came by SMS?",
+    "Can you log in and read me the code on the screen?",
+    "Which kettle is it and what is your login?",
+    "What is the answer to your security question?",
+    "Is your password qwerty?",
+    "Can you tell me your passport number?",
+    "Can you send a photo of your passport?",
+    "Какой ответ на контрольный вопрос?",
+    "Не подскажете номер вашей карты?",
+    "Что написано в СМС от банка?",
+    "Чем будете платить?",
+    "Скинете фото паспорта?",
 ]
 
 

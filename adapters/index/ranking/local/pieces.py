@@ -6,9 +6,10 @@ highest sum wins. T. Kudo: Subword Regularization, ACL 2018.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
+
+from language.clean import normalize
 
 _START = "\u2581"
 """Stands before a word, for the blank."""
@@ -38,7 +39,7 @@ class Pieces:
 
     def numbers(self, text: str) -> list[int]:
         """Return the numbers of a text's pieces, in their order."""
-        said = unicodedata.normalize("NFC", text).translate(self._characters)
+        said = normalize("NFC", text).translate(self._characters)
         return [number for word in said.split() for number in self._of_word(_START + word[:_LONGEST_WORD])]
 
     def _cut(self, word: str) -> tuple[int, ...]:
