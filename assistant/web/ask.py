@@ -19,8 +19,10 @@ from assistant.turns.events import TurnEnded
 from assistant.turns.running_turn import RunningTurn
 from assistant.turns.views import Answer, answer
 from assistant.web import openai_protocol as openai
+from assistant.web.background_prompts import answer_background_prompt, recognise_background_prompt
 from assistant.web.callers import Asker, Served
 from assistant.web.faults import fault_of, unforeseen_fault
+from assistant.web.limits import UNLIMITED
 from assistant.web.turns import (
     EventStream,
     allowed_settings,
@@ -104,12 +106,17 @@ async def chat_completions(request: Request, body: openai.ChatRequest, caller: A
     `X-Thread-Id`, `guardian.thread_id` or `metadata.thread_id` names the conversation. Without these, the server
     continues the conversation that the caller began here without an id and with the same earlier user messages. If
     there is none, it begins a new one. The response has the ids in `X-Thread-Id`, `X-Turn-Id` and `guardian`, with
-    sources, outcome and verdict. Sampling parameters have no effect; `tools`, `n` over 1, formats, images and sound are
-    refused.
+    sources, outcome and verdict. Sampling parameters and `tools` have no effect; a `tool_choice` that demands a call, `n`
+    over 1, formats, images and sound are refused. Prompts that Open WebUI sends by itself, for a title, tags or search
+    queries, get minimal JSON without a turn.
     """
     profile = service.deployed.profile
     openai.refuse_unserved(body, profile.name)
     said = openai.users_words(body)
+    if kind := recognise_background_prompt(said[-1]):
+        # The client counts it as nobody's message, and so does the limit of the key.
+        getattr(request.state, "allowance", UNLIMITED).take_back()
+        return _background_response(body, answer_background_prompt(kind, said[-1]), profile.name)
     language = message_language(said[-1], profile)
     settings = allowed_settings((body.guardian or openai.Told()).settings, profile, caller.role)
     with told_in(language):
@@ -128,6 +135,14 @@ async def chat_completions(request: Request, body: openai.ChatRequest, caller: A
     told = answer(result, profile, caller.role)
     done = openai.completion(told, openai.usage_of(result), model=profile.name, created=created)
     return JSONResponse(json.loads(done.model_dump_json()), headers=turn_headers(told.thread_id, told.turn_id))
+
+
+def _background_response(body: openai.ChatRequest, text: str, model: str) -> Response:
+    done = openai.background_completion(text, model=model, created=int(time.time()))
+    if not body.stream:
+        return JSONResponse(json.loads(done.model_dump_json(exclude={"guardian"})))
+    lines = [data_text(openai.wire(chunk)) for chunk in openai.background_chunks(done)]
+    return Response("".join([*lines, data_text("[DONE]")]), media_type="text/event-stream")
 
 
 async def _place_message(

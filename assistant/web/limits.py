@@ -61,6 +61,11 @@ class RateWindow:
         """Count one event now."""
         self._times.append(self._clock())
 
+    def take_back(self) -> None:
+        """Count the newest event no more."""
+        if self._times:
+            self._times.pop()
+
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
@@ -93,6 +98,11 @@ class Allowance:
         """Count one request now."""
         if self.window is not None:
             self.window.add()
+
+    def take_back(self) -> None:
+        """Count the newest request no more: it turned out to be none that is limited."""
+        if self.window is not None:
+            self.window.take_back()
 
 
 UNLIMITED: Final = Allowance()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal
 
@@ -67,7 +68,8 @@ class ChatRequest(BaseModel):
         model: The name of the served profile, as `GET /v1/models` returns it.
         messages: The conversation; the last message is the question and must be the user's.
         n: Only 1.
-        tools, functions: Must be empty, because the assistant calls no tools of its clients.
+        tools, functions: Ignored, because the assistant calls no tools of its clients.
+        tool_choice, function_call: Must not demand a call: `auto`, `none` or left out.
         response_format: Only text.
         modalities: Only text.
         logprobs: Only false.
@@ -84,6 +86,8 @@ class ChatRequest(BaseModel):
     n: int | None = None
     tools: list[Json] | None = None
     functions: list[Json] | None = None
+    tool_choice: str | Json | None = None
+    function_call: str | Json | None = None
     response_format: Json | None = None
     modalities: list[str] | None = None
     logprobs: bool | None = None
@@ -129,7 +133,7 @@ class Choice(BaseModel):
 
 
 class ChatCompletion(BaseModel):
-    """OpenAI's chat completion, with the facts about the turn."""
+    """OpenAI's chat completion, with the facts about the turn; without them if no turn ran."""
 
     id: str
     object: Literal["chat.completion"] = "chat.completion"
@@ -137,7 +141,7 @@ class ChatCompletion(BaseModel):
     model: str
     choices: list[Choice]
     usage: Usage
-    guardian: GuardianFields
+    guardian: GuardianFields | None
 
 
 class Delta(BaseModel):
@@ -189,18 +193,23 @@ def refuse_unserved(request: ChatRequest, model: str) -> None:
 
     Raises:
         UnknownModel: The request names another model.
-        InputError: The request asks for several answers, tools, a format, sound, or log probabilities.
+        InputError: The request asks for several answers, a format, sound, or log probabilities, or demands a call of a
+            tool.
     """
     refuse_unserved_model(request.model, model)
     asked_format = (request.response_format or {}).get("type", "text")
     unserved = {
         "n": request.n not in (None, 1),
-        "tools": bool(request.tools),
-        "functions": bool(request.functions),
         "response_format": asked_format != "text",
         "modalities": bool(request.modalities) and request.modalities != ["text"],
         "logprobs": bool(request.logprobs),
     }
+    for name in ("tool_choice", "function_call"):
+        if getattr(request, name) not in (None, "auto", "none"):
+            raise InputError(
+                f"This assistant calls no tools of its clients, and {name} demands a call.",
+                f'Leave {name} out, or send "auto" or "none".',
+            )
     if names := [name for name, refused in unserved.items() if refused]:
         raise InputError(
             f"This assistant does not serve: {', '.join(names)}.", "Leave it out: the answer is one, and text."
@@ -268,6 +277,22 @@ def completion(answer: Answer, usage: Usage, *, model: str, created: int) -> Cha
         usage=usage,
         guardian=GuardianFields(**dict(answer)),
     )
+
+
+def background_completion(text: str, *, model: str, created: int) -> ChatCompletion:
+    """Return the answer to a background prompt, without a turn, as a chat completion."""
+    choice = Choice(message=AssistantMessage(content=text), finish_reason="stop")
+    identity = completion_id(f"background-{secrets.token_hex(8)}")
+    return ChatCompletion(id=identity, created=created, model=model, choices=[choice], usage=Usage(), guardian=None)
+
+
+def background_chunks(done: ChatCompletion) -> Iterator[ChatChunk]:
+    """Yield the answer to a background prompt as the chunks of a stream."""
+    (choice,) = done.choices
+    first = ChatChunk(id=done.id, created=done.created, model=done.model, choices=[])
+    yield first.model_copy(update={"choices": [ChunkChoice(delta=Delta(role="assistant", content=""))]})
+    yield first.model_copy(update={"choices": [ChunkChoice(delta=Delta(content=choice.message.content))]})
+    yield first.model_copy(update={"choices": [ChunkChoice(finish_reason="stop")]})
 
 
 def completion_id(turn_id: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -84,7 +85,7 @@ async def test_what_no_answer_may_say_is_masked(desk: Desk, tmp_path: Path) -> N
     (docs / "keys.md").write_text(
         f"---\nkbId: 77\n---\n# Keys\n\nThe key is `{secret}`, of anna@readers.org.\n", "utf-8"
     )
-    desk.index(str(docs))
+    await asyncio.to_thread(desk.index, str(docs))
     async with open_service(deployment(environment=desk.environment)) as service:
         article = await read_article(service, USER, "77")
     assert "The key is" in article.text
@@ -101,7 +102,7 @@ async def test_of_several_documents_of_a_number_the_language_then_the_newest_ver
         rest = "" if folder == "ru" else " The reports of this version are here."
         text = f"---\ntitle: {words}\nkbId: 500\n---\n\n{words}.{rest}\n"
         (tmp_path / folder / "page.md").write_text(text, "utf-8")
-        desk.index(str(tmp_path / folder), *(() if folder == "ru" else ("--version", folder)))
+        await asyncio.to_thread(desk.index, str(tmp_path / folder), *(() if folder == "ru" else ("--version", folder)))
     async with open_service(deployment(environment=desk.environment)) as service:
         article = await read_article(service, USER, "500")
         assert (article.title, article.version) == ("New", "4.10")
@@ -139,7 +140,7 @@ async def test_a_long_article_is_read_in_parts(desk: Desk, tmp_path: Path) -> No
     docs.mkdir()
     sections = [f"## Section {n}\n\n" + f"Sentence {n} of many words. " * 60 for n in range(60)]
     (docs / "long.md").write_text("---\nkbId: 600\n---\n# Long\n\n" + "\n\n".join(sections) + "\n", "utf-8")
-    desk.index(str(docs))
+    await asyncio.to_thread(desk.index, str(docs))
     async with open_service(deployment(environment=desk.environment)) as service:
         first = await read_article(service, USER, "600")
         assert first.parts > 1

@@ -111,8 +111,6 @@ async def test_models_are_the_profile_alone(client: openai.AsyncOpenAI) -> None:
     ("more", "says"),
     [
         ({"n": 2}, "n."),
-        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools"),
-        ({"functions": [{"name": "f"}]}, "functions"),
         ({"response_format": {"type": "json_object"}}, "response_format"),
         ({"modalities": ["text", "audio"]}, "modalities"),
         ({"logprobs": True}, "logprobs"),

@@ -21,8 +21,10 @@ from assistant.deployment import deployment
 from assistant.keys import Keys
 from assistant.service import Caller, Question, Service
 from assistant.web.app import ServerOptions, create_app
+from assistant.web.background_prompts import BackgroundPrompt
 from assistant.web.limits import WRONG_KEYS, RateLimits, RateWindow
 from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk
+from tests.web.test_background_prompts import KINDS
 
 LOOPBACK = "http://127.0.0.1:8000"
 
@@ -378,6 +380,17 @@ async def test_a_key_may_make_so_many_requests_a_minute(own: Desk) -> None:
         assert (await client.get("/healthz", headers=bearing(slow))).status_code == 200
         told = figures((await client.get("/metrics", headers=bearing(slow))).text)
         assert told["guardian_rate_limited_requests_total", ("key",)] == 2
+
+
+async def test_a_prompt_that_a_chat_client_sends_by_itself_is_not_counted(own: Desk) -> None:
+    """Three of them do not use up a limit of two; the questions of the user do."""
+    slow = keys_at(own).add("slow", "operator", 2)
+    body = {"model": NAME, "messages": [{"role": "user", "content": KINDS[BackgroundPrompt.TAGS]}]}
+    async with opened(own) as (client, _):
+        for _ in range(3):
+            assert (await client.post("/v1/chat/completions", json=body, headers=bearing(slow))).status_code == 200
+        codes = [(await client.get("/v1/none", headers=bearing(slow))).status_code for _ in range(3)]
+        assert codes == [404, 404, 429]
 
 
 async def test_wrong_keys_are_limited_and_lock_no_right_one_out(own: Desk) -> None:

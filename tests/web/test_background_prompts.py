@@ -1,0 +1,126 @@
+"""Prompts that Open WebUI sends by itself: recognised by their whole form, answered without a turn.
+
+The shapes are Open WebUI's (0.12.4): headings, keys and tags in its order, with other sentences. LibreChat titles a
+conversation through the same messages that a person's question has, under its own system prompt; no shape of it can be
+told from a question, so none is recognised.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from assistant.web.background_prompts import (
+    BackgroundPrompt,
+    answer_background_prompt,
+    recognise_background_prompt,
+)
+from tests.support.cli_helpers import ANSWER, NAME, QUESTION
+from tests.web.conftest import Running, events_in
+
+HISTORY = f"### Chat History:\n<chat_history>\nUSER: {QUESTION}\nASSISTANT: Use the command [1].\n</chat_history>"
+KINDS = {
+    BackgroundPrompt.TITLE: f'### Task:\nName it.\n### Guidelines:\n- Short.\n### Output:\nJSON format: {{ "title": "x" }}\n{HISTORY}',
+    BackgroundPrompt.TAGS: f'### Task:\nTag it.\n\n### Guidelines:\n- Few.\n\n### Output:\nJSON format: {{ "tags": ["a"] }}\n\n{HISTORY}',
+    BackgroundPrompt.FOLLOW_UPS: f'### Task:\nGo on.\n### Guidelines:\n- Few.\n### Output:\nJSON format: {{ "follow_ups": ["a"] }}\n{HISTORY}',
+    BackgroundPrompt.SEARCH_QUERIES: '### Task:\nSearch.\n\n### Guidelines:\n- In the format: { "queries": [] }.\n\n### Output:\n'
+    f'Strictly in JSON: \n{{\n  "queries": ["a"]\n}}\n\n{HISTORY}\n',
+    BackgroundPrompt.IMAGE_PROMPT: f'### Task:\nDraw.\n\n### Guidelines:\n- Well.\n\n### Output:\nStrictly:\n{{\n    "prompt": "x"\n}}\n\n{HISTORY}',
+    BackgroundPrompt.COMPLETION: '### Task:\nComplete it.  \n\n### **Instructions**:\n1. If unsure: `{ "text": "" }`.\n\n'
+    '### **Output Rules**:\n- Only JSON: `{ "text": "<x>" }`.\n\n---\n### Context:\n<chat_history>\nUSER: a\n</chat_history>\n'
+    "<type>General</type>  \n<text>How do I</text>  \n#### Output:\n",
+}
+TOOLS = [{"type": "function", "function": {"name": f"tool_{number}", "parameters": {}}} for number in range(35)]
+
+
+def post(server: Running, text: str, **more: Any) -> Any:
+    messages = [{"role": "user", "content": text}]
+    return server.ask("POST", "/v1/chat/completions", {"model": NAME, "messages": messages, **more})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_prompt_is_recognised_and_answered_by_the_least_json(kind: BackgroundPrompt) -> None:
+    """Only the key that the prompt asks for, with nothing made up: a title is the user's own words."""
+    prompt = KINDS[kind]
+    assert recognise_background_prompt(f"\n{prompt}\n") is kind
+    told = json.loads(answer_background_prompt(kind, prompt))
+    assert set(told) == {str(kind)}
+    assert told[str(kind)] in ([], "", "How do I restore the catalogue from a…")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        QUESTION,
+        '### Task:\nWrite a title.\n### Output:\n{ "title": "x" }',
+        "What does this mean?\n" + KINDS[BackgroundPrompt.TITLE],
+        KINDS[BackgroundPrompt.TITLE].replace("</chat_history>", ""),
+        KINDS[BackgroundPrompt.TITLE].replace('"title"', '"name"'),
+        KINDS[BackgroundPrompt.TITLE].replace("### Output:", "Output:"),
+        "### Task:\n" + "x" * 30_000 + KINDS[BackgroundPrompt.TITLE],
+        "",
+    ],
+)
+def test_a_person_s_message_is_none(text: str) -> None:
+    """A part of the form is not the form."""
+    assert recognise_background_prompt(text) is None
+
+
+def test_a_long_prompt_is_recognised_in_linear_time() -> None:
+    """A conversation may be long, and so may what only looks like one."""
+    began = time.process_time()
+    long = KINDS[BackgroundPrompt.TITLE].replace("Use the", "USER: " * 200_000)
+    assert recognise_background_prompt(long) is BackgroundPrompt.TITLE
+    assert len(answer_background_prompt(BackgroundPrompt.TITLE, long)) < 80
+    for shape in (
+        "### Task:" + '{ "' * 400_000,
+        "### Task:\n### Output:" + "<chat_history" * 100_000,
+        "### Task:\n" * 100_000,
+    ):
+        assert recognise_background_prompt(shape) is None
+    assert time.process_time() - began < 2
+
+
+def test_no_turn_runs_for_a_background_prompt(server: Running) -> None:
+    """No conversation comes of it, streamed or whole, in the shapes that the client reads."""
+    before = server.ask("GET", "/v1/threads").json()["total"]
+    done = post(server, KINDS[BackgroundPrompt.TAGS], stream=False, tools=TOOLS)
+    assert done.status_code == 200, done.text
+    assert json.loads(done.json()["choices"][0]["message"]["content"]) == {"tags": []}
+    assert "guardian" not in done.json()
+    chunks = events_in(post(server, KINDS[BackgroundPrompt.TITLE], stream=True).text)
+    text = "".join(chunk[1]["choices"][0]["delta"].get("content", "") for chunk in chunks[:-1])
+    assert json.loads(text)["title"].startswith("How do I restore")
+    assert chunks[-2][1]["choices"][0]["finish_reason"] == "stop"
+    assert chunks[-1] == ("", "[DONE]")
+    assert server.ask("GET", "/v1/threads").json()["total"] == before
+
+
+@pytest.mark.parametrize("choice", [None, "auto", "none"])
+def test_tools_that_need_not_be_called_are_ignored(server: Running, choice: str | None) -> None:
+    """Open WebUI sends some thirty-five of them with each question."""
+    more: dict[str, Any] = {} if choice is None else {"tool_choice": choice}
+    done = post(server, QUESTION, tools=TOOLS, functions=[{"name": "f"}], **more)
+    assert done.status_code == 200, done.text
+    assert ANSWER in done.json()["choices"][0]["message"]["content"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tool_choice": "required"},
+        {"tool_choice": {"type": "function", "function": {"name": "tool_1"}}},
+        {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": []}}},
+        {"function_call": {"name": "tool_1"}},
+        {"tool_choice": "sometimes"},
+    ],
+)
+def test_a_call_that_is_demanded_is_refused_with_a_way_out(server: Running, more: dict[str, Any]) -> None:
+    """A client that waits for a call would wait for ever."""
+    said = post(server, QUESTION, tools=TOOLS, **more)
+    assert said.status_code == 400
+    assert "demands a call" in said.json()["error"]["message"]
+    assert '"auto"' in said.json()["error"]["message"]
