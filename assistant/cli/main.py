@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Final, TextIO, cast
 
+from assistant.cli.interruption import InterruptedTurn
 from assistant.cli.parser import build_parser
 from contracts.errors import ConfigError, GuardianError, InputError
 
@@ -112,11 +114,13 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _complain(error, 1)
     except OSError as error:
         return _complain_of_system(error)
+    except InterruptedTurn as end:
+        command = f"guardian threads resume {shlex.quote(end.thread)}"
+        command += f" --profile {shlex.quote(options.profile)}" if options.profile else ""
+        print(f"\nguardian: interrupted; the turn is kept.\n  → Finish it: `{command}`", file=sys.stderr)
+        return 130
     except KeyboardInterrupt:
-        print(
-            "\nguardian: interrupted; nothing is lost: a half-finished turn is kept and can be resumed.",
-            file=sys.stderr,
-        )
+        print("\nguardian: interrupted; nothing is lost: run the same command again.", file=sys.stderr)
         return 130
 
 

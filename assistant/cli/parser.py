@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
+from collections.abc import Iterable
 from functools import cache
-from typing import Final, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias, cast
 
 EXIT_CODES: Final = {
     0: "the turn ended with an answer, or the command did what it was asked",
@@ -26,6 +28,52 @@ class _Parser(argparse.ArgumentParser):
         self.print_usage(sys.stderr)
         self.exit(2, f"guardian: {message}\n`{self.prog} --help` has examples.\n")
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Parse a command line; an unknown option is refused with the option that was probably meant."""
+        parsed, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unknown: {' '.join(unknown)}{_suggest(unknown[0], self.known_options())}")
+        return parsed
+
+    def known_options(self) -> set[str]:
+        """Return the options of this command line and of all its commands."""
+        found = set[str]()
+        for action in self._actions:
+            found.update(action.option_strings)
+            inner = cast("dict[str, _Parser]", action.choices) if isinstance(action.choices, dict) else {}
+            found.update(*(parser.known_options() for parser in inner.values()))
+        return found
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        # Python suggests names by itself from 3.14 on, and only if it is told to.
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices]
+        what = {"COMMAND": "command", "ACTION": "action"}.get(str(action.metavar), "")
+        meant = _suggest(str(value), known)
+        if what:
+            listed = f": there are {', '.join(known)}"
+            raise argparse.ArgumentError(None, f"there is no {what} {value!r}{meant or listed}")
+        raise argparse.ArgumentError(action, f"{value!r} is none of {', '.join(known)}{meant}")
+
+
+def _suggest(word: str, known: Iterable[str]) -> str:
+    """Return what was probably meant, as the end of a message; empty if nothing is near."""
+    near = difflib.get_close_matches(word.partition("=")[0], list(known), n=2)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            number = version("guardian-assistant")
+        except PackageNotFoundError:  # run from a folder that was not installed
+            number = "(not installed)"
+        print(f"guardian {number}")
+        parser.exit()
+
 
 @cache
 def build_parser() -> argparse.ArgumentParser:
@@ -38,6 +86,7 @@ def build_parser() -> argparse.ArgumentParser:
         ["guardian init docs/", 'guardian ask "How do I add my own documents?"', "guardian chat", "guardian doctor"],
         f"exit codes:\n{codes}",
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _init(commands)
     _index(commands)
@@ -198,7 +247,11 @@ def _ask(commands: _Commands) -> None:
 
 def _chat(commands: _Commands) -> None:
     parser = _command(
-        commands, "chat", "chat, one line per message", ["guardian chat", "guardian chat --thread support-17 --path"]
+        commands,
+        "chat",
+        "chat, one line per message",
+        ["guardian chat", "guardian chat --thread support-17 --path"],
+        "In the chat, /help lists its commands: a new conversation, the sources, the reasons for the verdict.",
     )
     parser.add_argument("--thread", help="conversation to continue (default: a new one)")
     parser.add_argument("--lang", choices=("en", "ru"), help="language of the answers (default: of each message)")

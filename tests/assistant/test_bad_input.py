@@ -526,7 +526,7 @@ def test_a_question_that_is_interrupted_can_be_taken_up_again(desk: Desk) -> Non
         process.wait()
     assert (process.returncode, answer) == (130, b"")
     assert "interrupted" in errors
-    assert "resumed" in errors
+    assert "`guardian threads resume t`" in errors
     assert "Traceback" not in errors
     assert "half-finished" in desk.here("threads", "show", "t").out
     assert ANSWER in desk.run("threads", "resume", "t").out

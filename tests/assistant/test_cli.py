@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import pty
 import re
@@ -419,6 +420,44 @@ def test_a_chat_ends_on_an_empty_line(desk: Desk) -> None:
     assert len(desk.here("threads", "show", "t", "--json").json) == 1
 
 
+def test_a_chat_has_commands_that_are_no_messages(desk: Desk) -> None:
+    """They show help, sources and reasons, and begin a new conversation; a misspelt one is not sent, a path is."""
+    lines = [
+        "/help",
+        "/sources",
+        QUESTION,
+        "/sources",
+        "/why",
+        "/new",
+        "/sourcs",
+        "/etc/hosts is empty",
+        "/quit",
+        QUESTION,
+    ]
+    said = desk.run("chat", "--thread", "first", "--lang", "en", stdin="\n".join(lines) + "\n")
+    assert said.code == 0
+    for words in ("/new begins", "Nothing has been answered", "A new conversation: ", "did you mean /sources?"):
+        assert words in said.err
+    assert said.out.count("\n[1] Restoring a backup") == 1
+    assert "PASS" in said.out
+    kept = {thread["thread_id"]: thread["turns"] for thread in desk.here("threads", "list", "--json").json}
+    assert kept.pop("first") == 1
+    assert list(kept.values()) == [1]
+
+
+def test_a_chat_in_mid_turn_names_what_finishes_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C during a turn ends with 130, and names the command with its conversation and profile."""
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("assistant.cli.commands.chat.receiver", interrupt)
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{QUESTION}\n"))
+    said = desk.here("chat", "--thread", "t 1", "--profile", str(PROFILE))
+    assert said.code == 130
+    assert f"`guardian threads resume 't 1' --profile {PROFILE}`" in said.err
+
+
 def read_until(terminal: int, *words: str, seconds: float = 60) -> str:
     """Return what a terminal showed until all words were in it."""
     shown, deadline = "", time.monotonic() + seconds
@@ -454,7 +493,7 @@ def test_a_chat_at_a_terminal_prompts_answers_and_ends(end: str, desk: Desk) -> 
                 os.write(master, b"\x04" if end == "ctrl-d" else b"\n")
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(2)
-        assert process.returncode == (130 if end == "ctrl-c" else 0)
+        assert process.returncode == 0
     finally:
         process.kill()
         process.wait()

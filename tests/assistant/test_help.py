@@ -6,7 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from pathlib import Path
 
 import pytest
@@ -94,6 +94,28 @@ def test_every_help_page_can_be_printed(names: tuple[str, ...], empty: Desk) -> 
     said = empty.here(*names, "--help")
     assert (said.code, said.err) == (0, "")
     assert all(line in said.out for line in examples(PAGES[names]))
+
+
+def test_the_version_is_that_of_the_installed_package(empty: Desk) -> None:
+    """`--version` prints it, without a command."""
+    assert empty.here("--version").out == f"guardian {version('guardian-assistant')}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("serach backup", "there is no command 'serach'; did you mean 'search'?"),
+        ("threads lst", "there is no action 'lst'; did you mean 'list'?"),
+        ("ask hello --tread x", "unknown: --tread x; did you mean '--thread'"),
+        ("show table", "'table' is none of graph, tables, settings; did you mean 'tables'?"),
+        ("xyzzy", "there is no command 'xyzzy': there are init, index"),
+    ],
+)
+def test_a_slip_of_the_hand_names_what_was_meant(line: str, meant: str, empty: Desk) -> None:
+    """Exit code 2 as for any wrong command line, and nothing runs."""
+    said = empty.here(*line.split())
+    assert (said.code, said.out) == (2, "")
+    assert meant in said.err
 
 
 def test_help_documents_every_exit_code_and_no_other(empty: Desk) -> None:

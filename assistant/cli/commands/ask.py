@@ -8,9 +8,10 @@ import shutil
 import sys
 
 from assistant.api import ask_structured
+from assistant.cli.interruption import InterruptedTurn
 from assistant.cli.main import outcome_code
 from assistant.report_text import in_colour, write_report
-from assistant.turns.events import NodeFinished, OnEvent, TurnEvent
+from assistant.turns.events import NodeFinished, OnEvent, TurnEvent, TurnStarted
 from assistant.turns.progress import path_line, progress_lines
 from contracts.enums import Language
 from contracts.result import StructuredAgentResult
@@ -23,15 +24,21 @@ _USUAL_WIDTH = 100
 def run(options: argparse.Namespace) -> int:
     """Ask, print the answer, and return an exit code for the turn's outcome."""
     text = sys.stdin.read() if options.text == "-" else options.text
-    result = ask_structured(
-        text,
-        thread=options.thread,
-        turn_id=options.turn_id,
-        language=options.lang,
-        profile=options.profile,
-        settings={"role": options.role},
-        on_event=None if options.quiet else receiver(text, options.lang, path=options.path),
-    )
+    told = _Told(None if options.quiet else receiver(text, options.lang, path=options.path))
+    try:
+        result = ask_structured(
+            text,
+            thread=options.thread,
+            turn_id=options.turn_id,
+            language=options.lang,
+            profile=options.profile,
+            settings={"role": options.role},
+            on_event=told,
+        )
+    except KeyboardInterrupt:
+        if told.thread:
+            raise InterruptedTurn(told.thread) from None
+        raise
     print(result.model_dump_json(indent=2) if options.json else without_escapes(result.answer_text))
     if options.explain and not options.json:
         print()
@@ -41,6 +48,20 @@ def run(options: argparse.Namespace) -> int:
         thread = f" --thread {shlex.quote(result.thread_id)}" if result.thread_id else ""
         print(f"\n[{result.outcome}]{thread}", file=sys.stderr)
     return outcome_code(result.outcome)
+
+
+class _Told:
+    """A receiver of a turn's events that remembers the conversation and passes the events on."""
+
+    def __init__(self, receive: OnEvent | None) -> None:
+        self.thread = ""
+        self._receive = receive
+
+    def __call__(self, event: TurnEvent) -> None:
+        if isinstance(event, TurnStarted):
+            self.thread = event.thread_id
+        if self._receive:
+            self._receive(event)
 
 
 def explain(result: StructuredAgentResult) -> None:

@@ -4,52 +4,133 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import difflib
+import re
 import sys
 import uuid
 from contextlib import AsyncExitStack, suppress
 from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 from assistant.cli.commands.ask import explain, receiver
+from assistant.cli.interruption import InterruptedTurn
 from assistant.deployment import deployment
-from assistant.service import Caller, Question, open_service
+from assistant.service import Caller, Question, Service, open_service
 from assistant.turns.progress import phrases
 from assistant.turns.transcript import check_id
+from assistant.turns.views import answer
 from contracts.enums import Language
 from contracts.errors import GuardianError
 from rendering.texts import without_escapes
+
+if TYPE_CHECKING:
+    from contracts.profile import Profile
+    from contracts.result import StructuredAgentResult
+
+_COMMANDS: Final = ("help", "new", "sources", "why", "quit")
+_COMMAND: Final = re.compile(r"/([a-z]+)")
 
 
 def run(options: argparse.Namespace) -> int:
     """Answer messages until an empty line or the end of the input."""
     deployed = deployment(options.profile)
-    thread = uuid.uuid4().hex[:12] if options.thread is None else options.thread
     language = Language(options.lang) if options.lang else deployed.profile.languages[0]
-    say = phrases(language)
     context = deployed.build_context(language=options.lang, role=options.role)
+    thread = _new_thread() if options.thread is None else options.thread
     check_id("conversation's", thread)
-    caller, settings = Caller(role=context.role), {"language": options.lang}
+    caller = Caller(role=context.role)
     # The loop runs for turns only. While a line is awaited, Ctrl-C is Python's own and ends the chat at once.
     with asyncio.Runner() as loop:
         opened = AsyncExitStack()
         try:
             service = loop.run(opened.enter_async_context(open_service(deployed)))
-            print(say["chat_welcome"].format(product=deployed.profile.product, thread=thread), file=sys.stderr)
-            while text := _read_line(say["chat_prompt"]):
-                question = Question(text, thread, settings=settings)
-                tell = receiver(text, options.lang, path=options.path)
-                try:
-                    result = loop.run(service.ask(caller, question, tell))
-                except GuardianError as error:
-                    # The conversation goes on: the turn is kept, and the next message finishes it first.
-                    print(f"guardian: {error}", file=sys.stderr)
-                    continue
-                print(f"\n{without_escapes(result.answer_text)}\n", flush=True)
-                if options.explain:
-                    explain(result)
-                    print(flush=True)
+            chat = _Chat(options, thread, caller, deployed.profile, phrases(language))
+            chat.welcome()
+            while (text := chat.read_line()) and text != "/quit":
+                if not chat.obey(text):
+                    chat.ask(text, loop, service)
         finally:
             loop.run(opened.aclose())
     return 0
+
+
+def _new_thread() -> str:
+    return uuid.uuid4().hex[:12]
+
+
+class _Chat:
+    """A conversation on a terminal, and the commands that are no messages of it."""
+
+    def __init__(
+        self, options: argparse.Namespace, thread: str, caller: Caller, profile: Profile, say: dict[str, str]
+    ) -> None:
+        self._options = options
+        self._thread = thread
+        self._caller = caller
+        self._profile = profile
+        self._say = say
+        self._last: StructuredAgentResult | None = None
+
+    def welcome(self) -> None:
+        self._tell("chat_welcome", product=self._profile.product, thread=self._thread)
+
+    def read_line(self) -> str:
+        """Return the next line; empty at the end, and for Ctrl-C while nothing runs."""
+        try:
+            return _read_line(self._say["chat_prompt"])
+        except KeyboardInterrupt:
+            print(file=sys.stderr)
+            return ""
+
+    def ask(self, text: str, loop: asyncio.Runner, service: Service) -> None:
+        """Run a turn and print its answer, or what went wrong; the conversation goes on."""
+        options = self._options
+        question = Question(text, self._thread, settings={"language": options.lang})
+        try:
+            result = loop.run(service.ask(self._caller, question, receiver(text, options.lang, path=options.path)))
+        except GuardianError as error:
+            # The conversation goes on: the turn is kept, and the next message finishes it first.
+            print(f"guardian: {error}", file=sys.stderr)
+            return
+        except KeyboardInterrupt:
+            raise InterruptedTurn(self._thread) from None
+        self._last = result
+        print(f"\n{without_escapes(result.answer_text)}\n", flush=True)
+        if options.explain:
+            explain(result)
+            print(flush=True)
+
+    def obey(self, text: str) -> bool:
+        """Do what a command says; `False` if the line is a message. A command is one word behind a slash, alone."""
+        match = _COMMAND.fullmatch(text)
+        if match is None:
+            return False
+        name = match.group(1)
+        if name == "new":
+            self._thread, self._last = _new_thread(), None
+            self._tell("chat_new", thread=self._thread)
+        elif name == "help":
+            self._tell("chat_help")
+        elif name not in _COMMANDS:
+            near = difflib.get_close_matches(name, _COMMANDS, n=1)
+            self._tell("chat_unknown", command=text, near=f"/{near[0]}" if near else "/help")
+        elif self._last is None:
+            self._tell("chat_nothing_yet")
+        elif name == "why":
+            explain(self._last)
+        else:
+            self._show_sources(self._last)
+        return True
+
+    def _show_sources(self, result: StructuredAgentResult) -> None:
+        sources = answer(result, self._profile, self._caller.role).sources
+        if not sources:
+            self._tell("chat_no_sources")
+        for source in sources:
+            print(without_escapes(f"[{source.number}] {source.title}  {source.url}".rstrip()), flush=True)
+
+    def _tell(self, key: str, **values: str) -> None:
+        print(self._say[key].format(**values), file=sys.stderr, flush=True)
 
 
 def _read_line(prompt: str) -> str:
