@@ -19,7 +19,7 @@ from assistant.web.page.look import Look
 from assistant.web.page.markdown import leads_out, safe_html, words
 from assistant.web.page.render import TurnProgress, answer_body, turn_html
 from assistant.web.page.small_pages import cited_of, export_conversation, passages_html
-from assistant.web.page.surroundings import fault_text, threads_html
+from assistant.web.page.surroundings import fault_text, header_html, threads_html, welcome_html
 from contracts.calls import ModelCall
 from contracts.enums import (
     CallPurpose,
@@ -388,6 +388,22 @@ def test_an_operator_reads_of_the_servers_own_faults_no_more_than_others() -> No
 def test_the_pages_language_is_the_chosen_one_or_the_browsers(chosen: str, accepted: str, language: str) -> None:
     """What the reader chose counts first, then the browser's best of both, then the profile's first."""
     assert language_of(chosen, accepted, (Language.EN, Language.RU)) == language
+
+
+def test_a_profile_of_one_language_shows_one() -> None:
+    """Neither a browser nor a choice of another language changes the page, and it offers no other."""
+    one = PROFILE.model_copy(update={"languages": (Language.EN,)})
+    assert language_of("ru", "ru", one.languages) == Language.EN
+    assert 'data-act="language"' not in header_html(Look(one, Language.EN))
+    assert header_html(Look(PROFILE, Language.EN)).count('data-act="language"') == 1
+
+
+def test_a_welcome_offers_the_questions_that_there_are() -> None:
+    """Each is a button with its words, harmless as HTML; without any there is no empty list of them."""
+    look = Look(PROFILE, Language.EN)
+    html = welcome_html(look, ["How do I <b>start</b>?"])
+    assert 'data-text="How do I &lt;b&gt;start&lt;/b&gt;?"' in html
+    assert 'class="examples"' not in welcome_html(look, [])
 
 
 def test_the_operators_view_needs_a_role_that_has_it() -> None:
