@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +19,9 @@ from language.figures.versions import natural
 from rendering.answers import answer_sources
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from adapters.index.records import ListedDocument
     from assistant.service import Caller, Service
     from contracts.profile import Profile
 
@@ -66,6 +71,52 @@ class Article(BaseModel):
     part: int = 1
     parts: int = 1
     others: tuple[ArticleName, ...] = ()
+
+
+async def list_articles(service: Service, caller: Caller, after: int, most: int) -> list[tuple[int, ArticleName]]:
+    """Return the names of the documents that a caller's role may read, in a fixed order.
+
+    Args:
+        service: The open deployment.
+        caller: Who wants to read.
+        after: The number of the last document of the page before; 0 for the first page.
+        most: How many to return at most.
+
+    Returns:
+        For each document its number and its name. An index that was filled from elsewhere lists nothing.
+
+    Raises:
+        KnowledgeError: The knowledge base cannot be read.
+    """
+    profile = service.deployed.profile
+    kinds = [str(kind) for kind in profile.sources_for(caller.role)]
+    found = await asyncio.to_thread(_read_documents, service.deployed.knowledge_folder, kinds, after, most)
+    items = [
+        EvidenceItem(
+            source=Source(row.source),
+            ref=f"{row.source}:{row.key}#1",
+            document=row.key,
+            title=row.title,
+            snippet=row.title,
+            version=row.version or "",
+            language=Language(row.language),
+            confidence=1,
+        )
+        for row in found
+    ]
+    shown = redact(items, profile, caller.role)
+    return [(row.id, _name(item)) for row, item in zip(found, shown, strict=True)]
+
+
+def _read_documents(folder: Path, kinds: list[str], after: int, most: int) -> list[ListedDocument]:
+    from adapters.index.records import our_errors
+    from adapters.index.store import NAME
+    from adapters.index.store_reader import IndexReader
+
+    if not (folder / NAME).is_file():
+        return []
+    with our_errors("read", folder), closing(IndexReader(folder)) as reader:
+        return reader.documents(kinds, after, most)
 
 
 async def read_article(

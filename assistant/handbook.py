@@ -9,7 +9,9 @@ from typing import Final
 from assistant.config.profiles import BUNDLED_KNOWLEDGE
 from contracts.enums import Language
 
-SCHEME: Final = "guardian://handbook/"
+HANDBOOK: Final = "handbook"
+"""The profile of these pages."""
+SCHEME: Final = f"guardian://{HANDBOOK}/"
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,17 @@ class StoredPassage(NamedTuple):
     version: str | None = None
 
 
+class ListedDocument(NamedTuple):
+    """A document of the index, without its text."""
+
+    id: int
+    key: str
+    source: str
+    title: str
+    version: str | None
+    language: str
+
+
 class Heading(NamedTuple):
     """A title or a heading of a document, in the document's language."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Collection
 from pathlib import Path
 
-from adapters.index.records import Heading, StoredPassage
+from adapters.index.records import Heading, ListedDocument, StoredPassage
 from adapters.index.store import NAME
 
 _PASSAGES = """
@@ -25,6 +26,10 @@ _BODIES = "SELECT id, body FROM chunks WHERE id IN"
 _HEADINGS = """
 SELECT d.key, d.language, d.title, c.headings FROM documents d JOIN chunks c ON c.document = d.id
 WHERE d.state <> 'removing' ORDER BY length(d.key) - length(replace(d.key, '/', '')), d.key, d.id, c.ordinal LIMIT ?
+"""
+_LISTED = """
+SELECT id, key, source, title, version, language FROM documents
+WHERE state <> 'removing' AND id > ? AND source IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?
 """
 _NUMBERS = "SELECT id FROM documents WHERE key IN"
 
@@ -106,6 +111,11 @@ class IndexReader:
     def document_ids(self, keys: Collection[str]) -> list[int]:
         sql = f"{_NUMBERS} ({','.join('?' * len(keys))})"
         return [row[0] for row in self._db.execute(sql, tuple(keys))]
+
+    def documents(self, kinds: Collection[str], after: int, most: int) -> list[ListedDocument]:
+        """Return documents of some kinds in a fixed order, at most so many, from the one behind an id on (0: the first)."""
+        rows = self._db.execute(_LISTED, (after, json.dumps(list(kinds)), most))
+        return [ListedDocument(*row) for row in rows]
 
     def headings(self, passages: int) -> list[Heading]:
         """Return the titles and headings of documents, once a document; documents near the root come first.

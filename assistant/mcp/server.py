@@ -1,4 +1,4 @@
-"""Tools and the handbook for other assistants, by the Model Context Protocol. Needs the extra `mcp`.
+"""Tools and documents for other assistants, by the Model Context Protocol. Needs the extra `mcp`.
 
     mcp_server(deployed, whose)     the server, for any transport
     serve_stdio(deployed, role)     one client, on standard input and output
@@ -21,7 +21,8 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from assistant.caller_faults import for_caller
-from assistant.mcp.resources import list_resources, list_templates, read_resource
+from assistant.handbook import HANDBOOK
+from assistant.mcp.resources import document_resources, page_resources
 from assistant.mcp.tools import TOOLS, Arguments, McpCall, describe_tool
 from assistant.service import Caller, Service
 from contracts.enums import Language
@@ -65,18 +66,22 @@ def mcp_server(deployed: Deployment, whose: Whose) -> Server[Any]:
             return _fail("Something went wrong in the assistant; its log says what. Try again later.")
 
     product = deployed.profile.product
+    is_handbook = deployed.profile.name == HANDBOOK
+    resources = page_resources() if is_handbook else document_resources(whose)
+    held = (
+        "the handbook of the assistant itself: how it works, and how to set it up" if is_handbook else "its documents"
+    )
     return Server(
         "guardian",
         title=f"{product} support assistant",
         version=_version(),
         instructions=f"Answers about {product} that are checked against its documents. Put a user's question to `ask`; "
-        "use `get_articles` and `read_article` to read the documents themselves. The resources are the handbook of the "
-        "assistant itself: how it works, and how to set it up.",
+        f"use `get_articles` and `read_article` to read the documents themselves. The resources are {held}.",
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
+        on_list_resources=resources.list,
+        on_list_resource_templates=resources.list_templates,
+        on_read_resource=resources.read,
     )
 
 

@@ -22,13 +22,15 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
+from assistant.articles import list_articles
 from assistant.deployment import deployment
 from assistant.handbook import handbook
 from assistant.mcp.tools import MOST_ARTICLES
+from assistant.service import Caller, open_service
 from assistant.turns.views import Answer
 from assistant.web.app import ServerOptions
 from guards.message_check import MAX_MESSAGE_CHARS
-from tests.support.cli_helpers import ANSWER, QUESTION, Desk
+from tests.support.cli_helpers import ANSWER, CORPUS, QUESTION, Desk
 from tests.support.wire.server_process import FakeServer, fake_server
 from tests.web.conftest import Running, serving
 
@@ -114,8 +116,8 @@ async def test_a_client_on_standard_input_asks_searches_and_reads(library: Desk,
         [passage] = (found.structured_content or {})["passages"]
         read = await client.call_tool("read_article", {"article": passage["ref"]})
         assert passage["snippet"] in (read.structured_content or {})["text"]
-        page = await client.read_resource("guardian://handbook/en/mcp")
-        assert "guardian mcp" in page.contents[0].model_dump()["text"]
+        page = await client.read_resource("guardian://documents/corpus/en/restore.md")
+        assert ANSWER in page.contents[0].model_dump()["text"]
     assert [step for step, _ in told] == list(range(1, len(told) + 1))
     words = [words for _, words in told]
     assert words[:2] == ["checking the message", "understanding the question"]
@@ -437,11 +439,20 @@ async def test_a_tool_shows_nobody_the_servers_files(library: Desk, tmp_path: Pa
 # --------------------------------------------------------------------------------------------------------- resources
 
 
+@pytest.fixture(scope="module")
+def helping(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server of the handbook, which asks for no key."""
+    place = tmp_path_factory.mktemp("helping")
+    desk = Desk(handbook_data, place, "handbook").copied(place / "data")
+    with serving(deployment(environment=desk.environment), ServerOptions(mcp=True), {}) as running:
+        yield running
+
+
 @by_mode
-async def test_the_handbook_is_there_whatever_the_profile(keyed: Running, mode: Mode) -> None:
+async def test_the_handbook_is_the_resources_of_its_own_profile(helping: Running, mode: Mode) -> None:
     """Every bundled page of both languages is listed with its title and can be read; other names lead nowhere."""
     pages = {f"{path.parent.name}/{path.stem}" for path in (ROOT / "knowledge").glob("*/*.md")}
-    async with connected(keyed, mode=mode) as client:
+    async with connected(helping, mode=mode) as client:
         listed = (await client.list_resources()).resources
         assert {resource.name for resource in listed} == pages
         assert len({resource.title for resource in listed}) > len(pages) * 0.9
@@ -460,3 +471,40 @@ async def test_the_handbook_is_there_whatever_the_profile(keyed: Running, mode: 
         ):
             with pytest.raises(MCPError, match="no such resource"):
                 await client.read_resource(uri)
+
+
+@by_mode
+async def test_the_documents_of_a_profile_are_its_resources(keyed: Running, mode: Mode) -> None:
+    """They are listed with their titles in pages and read as indexed; other names and cursors lead nowhere."""
+    async with connected(keyed, mode=mode) as client:
+        listed = (await client.list_resources()).resources
+        files = {path.relative_to(CORPUS.parent).as_posix() for path in CORPUS.rglob("*.md")}
+        assert {resource.name for resource in listed} == files
+        [restore] = [resource for resource in listed if resource.name.endswith("en/restore.md")]
+        assert restore.title == "Restoring a backup"
+        [content] = (await client.read_resource(restore.uri)).contents
+        assert ANSWER in content.model_dump()["text"]
+        for uri in (
+            "guardian://documents/",
+            "guardian://documents/../x",
+            "guardian://handbook/en/search",
+            "file:///etc/passwd",
+        ):
+            with pytest.raises(MCPError, match="no such resource"):
+                await client.read_resource(uri)
+        for cursor in ("x", "-1", "9" * 30, "²"):
+            with pytest.raises(MCPError, match="no such cursor"):
+                await client.list_resources(cursor=cursor)
+        assert (await client.list_resources(cursor="99999")).resources == []
+
+
+async def test_many_documents_are_listed_in_pages_and_a_role_sees_its_own(library: Desk, tmp_path: Path) -> None:
+    """Each document once, whatever the size of a page; what a role may not search it may not list or read."""
+    desk = library.copied(tmp_path / "data")
+    async with open_service(deployment(environment=desk.environment)) as service:
+        listed, after = list[str](), 0
+        while page := await list_articles(service, Caller(role="user"), after, 5):
+            listed += [name.document for _, name in page]
+            after = page[-1][0]
+        assert sorted(listed) == sorted({path.relative_to(CORPUS.parent).as_posix() for path in CORPUS.rglob("*.md")})
+        assert await list_articles(service, Caller(role="nobody"), 0, 5) == []
