@@ -59,10 +59,19 @@ def read_starter_questions(deployed: Deployment) -> StarterQuestions:
     if profile.examples:
         return {language: profile.examples.get(language, ())[:SHOWN] for language in profile.languages}
     try:
-        kept = json.loads(deployed.starter_questions_file.read_text("utf-8"))
+        kept = _read_file(deployed)["questions"]
         return {language: _texts(kept.get(str(language))) for language in profile.languages}
-    except (OSError, ValueError, AttributeError):
+    except (AttributeError, KeyError):
         return dict.fromkeys(profile.languages, ())
+
+
+def _read_file(deployed: Deployment) -> dict[str, Any]:
+    """Return the file of chosen questions; empty if it cannot be read."""
+    try:
+        kept = json.loads(deployed.starter_questions_file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return cast("dict[str, Any]", kept) if isinstance(kept, dict) else {}
 
 
 def _texts(kept: Any) -> tuple[str, ...]:
@@ -76,7 +85,7 @@ async def choose_starter_questions(
     """Choose questions from the headings of the indexed documents, keep them in a file, and return them.
 
     A heading is kept if a turn without a model, a conversation and a hand-off answers it. If the profile has
-    `examples`, nothing is tried.
+    `examples`, or no document has changed since the last choice, nothing is tried.
 
     Args:
         deployed: The deployment with its documents.
@@ -88,7 +97,9 @@ async def choose_starter_questions(
     profile = deployed.profile
     if profile.examples:
         return read_starter_questions(deployed)
-    headings = await asyncio.to_thread(_read_headings, deployed)
+    stamp, headings = await asyncio.to_thread(_read_headings, deployed)
+    if _read_file(deployed).get("documents") == stamp:
+        return read_starter_questions(deployed)
     chosen = dict[Language, tuple[str, ...]]()
     async with _open_dry_run(deployed) as ask:
         for language in profile.languages:
@@ -101,17 +112,18 @@ async def choose_starter_questions(
                     on_tried(question, outcome)
                 kept += [question] if outcome is Outcome.ANSWERED else []
             chosen[language] = tuple(kept[:SHOWN])
-    await asyncio.to_thread(write_starter_questions, deployed, chosen)
+    await asyncio.to_thread(_write_file, deployed, stamp, chosen)
     return chosen
 
 
-def write_starter_questions(deployed: Deployment, questions: StarterQuestions) -> None:
+def _write_file(deployed: Deployment, stamp: str, questions: StarterQuestions) -> None:
     """Keep questions beside the index of their documents."""
     from adapters.data_folder import owner_only
 
     whole = deployed.starter_questions_file.with_suffix(".new")
     with owner_only():
-        whole.write_text(json.dumps(questions, ensure_ascii=False, indent=2) + "\n", "utf-8")
+        kept = {"documents": stamp, "questions": questions}
+        whole.write_text(json.dumps(kept, ensure_ascii=False, indent=2) + "\n", "utf-8")
     whole.replace(deployed.starter_questions_file)
 
 
@@ -147,12 +159,12 @@ def _as_question(text: str, language: Language) -> str:
     return f"{text}?" if _WHOLE[language].match(text) and not text.endswith("?") else text
 
 
-def _read_headings(deployed: Deployment) -> list[Heading]:
+def _read_headings(deployed: Deployment) -> tuple[str, list[Heading]]:
     from adapters.index.records import our_errors
     from adapters.index.store_reader import IndexReader
 
     with our_errors("read", deployed.knowledge_folder), closing(IndexReader(deployed.knowledge_folder)) as reader:
-        return reader.headings(_READ)
+        return reader.stamp(), reader.headings(_READ)
 
 
 @asynccontextmanager

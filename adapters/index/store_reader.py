@@ -117,6 +117,13 @@ class IndexReader:
         rows = self._db.execute(_LISTED, (after, json.dumps(list(kinds)), most))
         return [ListedDocument(*row) for row in rows]
 
+    def stamp(self) -> str:
+        """Return a text that changes whenever a document comes or goes."""
+        count, newest = self._db.execute(
+            "SELECT count(*), coalesce(max(id), 0) FROM documents WHERE state <> 'removing'"
+        ).fetchone()
+        return f"{count} documents, the newest is {newest}"
+
     def headings(self, passages: int) -> list[Heading]:
         """Return the titles and headings of documents, once a document; documents near the root come first.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -10,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from adapters.index.embedded import ingest
 from adapters.index.records import Heading
 from adapters.reading.files import walk
 from assistant.config.profiles import load_profile
 from assistant.deployment import deployment
 from assistant.onboarding.profile_text import ProfileDraft, profile_name, write_profile
 from assistant.onboarding.survey import survey_folder
-from assistant.starter_questions import list_candidates, read_starter_questions
+from assistant.starter_questions import choose_starter_questions, list_candidates, read_starter_questions
 from contracts.enums import Dialect, Language
 from contracts.errors import ConfigError, InputError
 from tests.support.cli_helpers import Desk, interruptible, read_terminal, terminal
@@ -192,6 +194,22 @@ def test_a_folder_without_a_name_or_readable_text_is_still_described(tmp_path: P
 # ------------------------------------------------------------------------------------------------ starter questions
 
 
+async def test_questions_are_chosen_again_only_after_a_change(own: Desk) -> None:
+    """To try them takes a second; what is indexed again without a change keeps its questions."""
+    assert (await asyncio.to_thread(own.here, "init", "docs")).code == 0
+    deployed = deployment(str(own.cwd / "printer-hub.toml"))
+    tried = list[str]()
+    chosen = await choose_starter_questions(deployed, lambda question, _: tried.append(question))
+    assert (tried, QUESTION in chosen[Language.EN]) == ([], True)
+    write(
+        own.cwd / "docs",
+        {"paper.md": "# How to load paper\n\nTo load paper, open the tray and put up to 200 sheets in.\n"},
+    )
+    await asyncio.to_thread(ingest, own.cwd / "docs", directory=deployed.knowledge_folder)
+    await choose_starter_questions(deployed, lambda question, _: tried.append(question))
+    assert "How do I load paper?" in tried
+
+
 def test_questions_come_before_other_headings_and_common_ones_are_left_out() -> None:
     """A heading of several documents, a step's number and a file's name in the place of a title are no questions."""
     headings = [
@@ -217,9 +235,11 @@ def test_a_profile_s_own_examples_are_shown(own: Desk) -> None:
     profile = Path("printer-hub.toml")
     deployed = deployment(str(profile))
     assert QUESTION in read_starter_questions(deployed)[Language.EN]
-    deployed.starter_questions_file.write_text('{"en": [1, "Own?", null]}', "utf-8")
+    deployed.starter_questions_file.write_text('{"questions": {"en": [1, "Own?", null]}}', "utf-8")
     assert read_starter_questions(deployed) == {Language.EN: ("Own?",)}
     deployed.starter_questions_file.write_text("[", "utf-8")
+    assert read_starter_questions(deployed) == {Language.EN: ()}
+    deployed.starter_questions_file.write_text('{"questions": 1}', "utf-8")
     assert read_starter_questions(deployed) == {Language.EN: ()}
     profile.write_text(profile.read_text("utf-8") + '\n[examples]\nen = ["One?", "Two?", "Three?", "Four?"]\n', "utf-8")
     assert read_starter_questions(deployment(str(profile)))[Language.EN] == ("One?", "Two?", "Three?")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import signal
 import sys
-import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, NoReturn
 
 from adapters.index.embedded import Folder, ingest
@@ -67,10 +68,9 @@ _LOOK_AGAIN_S = 1.0
 def _watch(folders: Sequence[Folder], bring_up_to_date: Callable[[], None]) -> None:
     """Index again whenever a file of the folders changes, until Ctrl-C; a fault is told and does not end the watch."""
     seen = _stamp(folders)
-    print("Watching the folders for changes; Ctrl-C ends.", file=sys.stderr, flush=True)
-    try:
-        while True:
-            time.sleep(_LOOK_AGAIN_S)
+    with _interruption() as interrupted:
+        print("Watching the folders for changes; Ctrl-C ends.", file=sys.stderr, flush=True)
+        while not interrupted.wait(_LOOK_AGAIN_S):
             if (now := _stamp(folders)) == seen:
                 continue
             try:
@@ -81,8 +81,24 @@ def _watch(folders: Sequence[Folder], bring_up_to_date: Callable[[], None]) -> N
             except GuardianError as error:
                 seen = now
                 print(f"guardian: {error}\n  → {error.way_out}", file=sys.stderr, flush=True)
-    except KeyboardInterrupt:
-        print(file=sys.stderr)
+    print(file=sys.stderr)
+
+
+@contextmanager
+def _interruption() -> Generator[Event]:
+    """Yield an event that Ctrl-C sets, so that the work at hand is finished first; a second Ctrl-C ends that, too."""
+    interrupted = Event()
+
+    def interrupt(*_: object) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        interrupted.set()
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _stamp(folders: Sequence[Folder]) -> dict[tuple[Path, str], tuple[int, int]]:
