@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from assistant.cli.commands.ui import _role
 from assistant.deployment import deployment
+from assistant.service import STOPPED
 from assistant.turns.events import NodeStarted, Understood
 from assistant.turns.transcript import ThreadSummary, Turn
 from assistant.turns.views import user_view
@@ -42,6 +43,7 @@ from contracts.errors import (
     ThreadError,
 )
 from contracts.evidence import EvidenceItem
+from contracts.plan import SGRPlanResult
 from contracts.profile import Role
 from contracts.report import ClaimFinding, GuardianReport
 from contracts.result import Diagnostics, StructuredAgentResult
@@ -189,6 +191,29 @@ def test_a_users_view_has_the_answer_once_and_its_list_of_sources_as_links() -> 
     assert 'href="https://shelf.example/two"' in html
     for hidden in ("Title 1", "uncited", "verdict", "PASS", "badge", "panel", "DT-"):
         assert hidden not in html
+
+
+def test_an_intent_that_repeats_the_question_is_folded_away() -> None:
+    """What says more than the question stands open; both are there."""
+    said = {
+        "spam_score": 0.0,
+        "spam_reason": "",
+        "request_type": "HOWTO_POLICY",
+        "subqueries": ["x"],
+        "action_plan": ["x"],
+    }
+    for intent, folded in (("Learn how it is done: “How  do I fly?”", True), ("Learn to fly", False)):
+        plan = SGRPlanResult.model_validate({**said, "user_intent": intent, "intent_confidence": 1, "action": "normal"})
+        html = turn_html(answered("It is so [1].", item(1), question="How do I\nfly?", plan=plan), EN)
+        assert ('<details class="intent">' in html) == folded
+        assert ('<p class="intent">' in html) == (not folded)
+
+
+def test_a_stopped_turn_cannot_be_rated() -> None:
+    """There is no answer to judge; to ask again is offered."""
+    html = turn_html(answered("It is so [1].", item(1), block_reason=STOPPED), EN)
+    assert 'data-act="good"' not in html
+    assert 'data-act="again"' in html
 
 
 def drafting(fault: str = "") -> ModelCall:

@@ -40,14 +40,14 @@ def turn_html(turn: Turn, look: Look, rated: Feedback | None = None, *, newest: 
     view = user_view(result, look.profile)
     as_buttons = newest and bool(view.choices)
     body = [
-        _lead(view, result, look),
+        _lead(view, result, turn.question, look),
         _answer(view, turn.turn_id, look, as_buttons=as_buttons),
         _choices(view) if as_buttons else "",
         _sources(view, turn, look),
     ]
     if look.operator:
         body.insert(0, badges_html(result, look))
-    body.append(_tools(view, turn, look, rated))
+    body.append(_tools(view, turn, look, rated, rateable=_kind(view, result) != "stopped"))
     if look.operator:
         body.append(panels_html(result, turn, look))
     return _article(turn.turn_id, turn.question, "".join(body), look)
@@ -69,10 +69,10 @@ def _render_unfinished(look: Look) -> str:
     )
 
 
-def _lead(view: UserView, result: StructuredAgentResult, look: Look) -> str:
+def _lead(view: UserView, result: StructuredAgentResult, question: str, look: Look) -> str:
     kind = _kind(view, result)
     chip = "" if kind == "answered" else f'<span class="chip {kind}">{look.say(f"outcome_{kind}")}</span>'
-    return f'<div class="lead">{_intent(view.intent, look)}{chip}</div>' if chip or view.intent else ""
+    return f'<div class="lead">{_intent(view.intent, question, look)}{chip}</div>' if chip or view.intent else ""
 
 
 def _kind(view: UserView, result: StructuredAgentResult) -> str:
@@ -90,8 +90,13 @@ def _is_quoted(result: StructuredAgentResult) -> bool:
     return not asked or bool(asked[-1].fault) or WITHOUT_THE_MODEL in result.diagnostics.degraded
 
 
-def _intent(intent: str, look: Look) -> str:
-    return f'<p class="intent"><b>{look.say("understood")}:</b> {words(intent)}</p>' if intent else ""
+def _intent(intent: str, question: str, look: Look) -> str:
+    """Return how a question was understood; folded away if that only repeats the question."""
+    if not intent:
+        return ""
+    if (asked := " ".join(question.split())) and asked in " ".join(intent.split()):
+        return f'<details class="intent"><summary>{look.say("understood")}</summary> {words(intent)}</details>'
+    return f'<p class="intent"><b>{look.say("understood")}:</b> {words(intent)}</p>'
 
 
 def _answer(view: UserView, turn_id: str, look: Look, *, as_buttons: bool = False) -> str:
@@ -148,14 +153,14 @@ def _source(source: CitedSource, turn: Turn, look: Look) -> str:
     return f"{outward_link(href, source.title or source.url, look)}{more}"
 
 
-def _tools(view: UserView, turn: Turn, look: Look, rated: Feedback | None) -> str:
+def _tools(view: UserView, turn: Turn, look: Look, rated: Feedback | None, *, rateable: bool) -> str:
     copied = f'data-text="{words(view.answer)}" data-done="{look.say("copied")}"'
     buttons = [
         f'<button type="button" data-act="copy" {copied}>{look.say("copy")}</button>',
         f'<button type="button" data-act="again" data-turn="{words(turn.turn_id)}">{look.say("retry")}</button>',
     ]
     thumbs = ""
-    for act, rating in (("good", Rating.UP), ("bad", Rating.DOWN)):
+    for act, rating in (("good", Rating.UP), ("bad", Rating.DOWN)) if rateable else ():
         pressed = "true" if rated is not None and rated.rating is rating else "false"
         name = f'aria-label="{look.say(act)}" title="{look.say(act)}" aria-pressed="{pressed}"'
         thumbs += (
@@ -196,7 +201,7 @@ class TurnProgress:
         *done, now = [look.say(f"stage_{stage}") for stage in self.stages] or [look.say("working")]
         lines = "".join(f'<li class="done">{stage}</li>' for stage in done) + f'<li class="now">{now}…</li>'
         steps = f'<ol class="steps">{"".join(self.steps)}</ol>' if self.steps else ""
-        body = f'{_intent(self.intent, look)}<ul class="stages" role="status">{lines}</ul>{steps}'
+        body = f'{_intent(self.intent, self.question, look)}<ul class="stages" role="status">{lines}</ul>{steps}'
         return _article(self.turn_id, self.question, body, look)
 
 
