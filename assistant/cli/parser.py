@@ -19,6 +19,11 @@ EXIT_CODES: Final = {
     6: "pages that may help were shown, without an answer",
     130: "interrupted",
 }
+_INSTALL_COMPLETION: Final = """\
+install it once, in the shell that you use:
+  echo 'eval "$(guardian completion bash)"' >> ~/.bashrc
+  echo 'eval "$(guardian completion zsh)"' >> ~/.zshrc    (behind the line with compinit)
+  guardian completion fish > ~/.config/fish/completions/guardian.fish"""
 # argparse has no public name for what `add_subparsers` returns.
 _Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
@@ -105,6 +110,7 @@ def build_parser() -> argparse.ArgumentParser:
     _mcp(commands)
     _batch(commands)
     _keys(commands)
+    _completion(commands)
     return parser
 
 
@@ -489,6 +495,18 @@ def _keys(commands: _Commands) -> None:
             action.add_argument("--json", action="store_true", help="print JSON")
         _profile(action)
         action.set_defaults(module="keys", action=name)
+
+
+def _completion(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "completion",
+        "print the script that lets a shell complete what you type",
+        ["guardian completion bash", "guardian completion zsh", "guardian completion fish"],
+        _INSTALL_COMPLETION,
+    )
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+    parser.set_defaults(module="completion")
 
 
 def _fake_model(commands: _Commands) -> None:

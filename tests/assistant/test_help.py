@@ -66,7 +66,7 @@ def test_every_command_of_the_product_has_a_help_page() -> None:
             "calibrate",
             "fake-model",
         ),
-        *("init", "serve", "ui", "mcp", "batch", "keys"),
+        *("init", "serve", "ui", "mcp", "batch", "keys", "completion"),
         *(f"keys {action}" for action in ("add", "list", "remove")),
         *(f"threads {action}" for action in ("list", "show", "resume", "delete")),
         *(f"hand-offs {action}" for action in ("list", "send")),
