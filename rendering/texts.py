@@ -12,7 +12,7 @@ from language.structured import parse_json
 
 # What means something anywhere; what means something first in a line; an underscore that is not inside a word.
 _MARKUP = re.compile(r"[\\*`\[\]<>|~$&]|^[#+\-=]|^(\d+)[.)](?=\s|$)|(?<![^\W_])_|_(?![^\W_])")
-_TURNS_TEXT = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+TURNS_TEXT = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
 """Characters that turn the direction of reading, so that what is shown is not what is written."""
 _ESCAPE = re.compile(r"\\([\\*`\[\]<>|~$&#+\-=_.)])")
 
@@ -34,7 +34,7 @@ def inline(text: str, limit: int = 600) -> str:
 
     A Markdown viewer shows the words as written; `without_escapes` does so for a terminal.
     """
-    flat = " ".join(text.translate(_TURNS_TEXT).split())
+    flat = " ".join(text.translate(TURNS_TEXT).split())
     if len(flat) > limit:
         flat = flat[: limit - 1].rstrip() + "…"
     return _MARKUP.sub(_escape, flat)
@@ -50,13 +50,14 @@ def without_escapes(markdown: str) -> str:
 
     An answer in JSON is not Markdown: its escapes stay.
     """
-    if _is_json(markdown):
+    if is_json(markdown):
         return markdown
     parts = split_code(markdown)
     return "".join(part if i % 2 else _ESCAPE.sub(r"\1", part) for i, part in enumerate(parts))
 
 
-def _is_json(text: str) -> bool:
+def is_json(text: str) -> bool:
+    """Whether a text is a JSON object."""
     if not text.startswith("{"):
         return False
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import shutil
 import sys
@@ -39,7 +40,10 @@ def run(options: argparse.Namespace) -> int:
         if told.thread:
             raise InterruptedTurn(told.thread) from None
         raise
-    print(result.model_dump_json(indent=2) if options.json else without_escapes(result.answer_text))
+    if options.json:
+        print(result.model_dump_json(indent=2))
+    else:
+        show_answer(result.answer_text)
     if options.explain and not options.json:
         print()
         explain(result)
@@ -64,10 +68,24 @@ class _Told:
             self._receive(event)
 
 
+def show_answer(markdown: str) -> None:
+    """Print an answer: laid out for the width of a terminal, and as its Markdown into a pipe, a file or a dumb terminal."""
+    if sys.stdout.isatty() and os.environ.get("TERM", "") != "dumb":
+        from assistant.terminal import write_for_terminal  # heavy, and nobody waits for it before the answer is there
+
+        shown = write_for_terminal(markdown, _columns(), colour=in_colour(sys.stdout))
+    else:
+        shown = without_escapes(markdown)
+    print(shown)
+
+
 def explain(result: StructuredAgentResult) -> None:
     """Print the judgement of a turn's draft, as wide as the terminal."""
-    width = shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns
-    print(write_report(result, width, colour=in_colour(sys.stdout)), flush=True)
+    print(write_report(result, _columns(), colour=in_colour(sys.stdout)), flush=True)
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns
 
 
 def receiver(text: str, language: str | None, *, path: bool) -> OnEvent:

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from assistant.cli.commands.ask import explain, receiver
+from assistant.cli.commands.ask import explain, receiver, show_answer
 from assistant.cli.interruption import InterruptedTurn
 from assistant.deployment import deployment
 from assistant.service import Caller, Question, Service, open_service
@@ -95,7 +95,9 @@ class _Chat:
         except KeyboardInterrupt:
             raise InterruptedTurn(self._thread) from None
         self._last = result
-        print(f"\n{without_escapes(result.answer_text)}\n", flush=True)
+        print()
+        show_answer(result.answer_text)
+        print(flush=True)
         if options.explain:
             explain(result)
             print(flush=True)
