@@ -7,7 +7,7 @@ import difflib
 import sys
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Final, NoReturn, TypeAlias, cast
+from typing import Any, Final, NoReturn, TypeAlias
 
 EXIT_CODES: Final = {
     0: "the turn ended with an answer, or the command did what it was asked",
@@ -33,21 +33,20 @@ class _Parser(argparse.ArgumentParser):
         self.print_usage(sys.stderr)
         self.exit(2, f"guardian: {message}\n`{self.prog} --help` has examples.\n")
 
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Parse a command line; an unknown option is refused with the option that was probably meant."""
-        parsed, unknown = self.parse_known_args(args, namespace)
-        if unknown:
-            self.error(f"unknown: {' '.join(unknown)}{_suggest(unknown[0], self.known_options())}")
-        return parsed
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Parse a command line; an unknown option is refused with the option that was probably meant.
 
-    def known_options(self) -> set[str]:
-        """Return the options of this command line and of all its commands."""
-        found = set[str]()
-        for action in self._actions:
-            found.update(action.option_strings)
-            inner = cast("dict[str, _Parser]", action.choices) if isinstance(action.choices, dict) else {}
-            found.update(*(parser.known_options() for parser in inner.values()))
-        return found
+        Every command refuses its own: the program as a whole knows options that this command does not have.
+        """
+        first = next(iter(sys.argv[1:] if args is None else args), "")
+        options = [option for option in self._option_string_actions if option.startswith("--")]
+        # In the first place stands no option's value. Without its command, argparse would miss only that.
+        if first.startswith("--") and not any(option.startswith(first.partition("=")[0]) for option in options):
+            self.error(f"unknown: {first}{_suggest(first, options)}")
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unknown: {' '.join(unknown)}{_suggest(unknown[0], options)}")
+        return parsed, unknown
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         # Python suggests names by itself from 3.14 on, and only if it is told to.
