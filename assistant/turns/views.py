@@ -11,10 +11,11 @@ from pydantic import BaseModel, ConfigDict
 
 from assistant.turns.events import NodeStarted, TurnEvent, Understood
 from contracts.choices import Choice
-from contracts.enums import DeliveryStatus, Language, Outcome, Verdict
+from contracts.enums import DeliveryStatus, Language, Outcome, ResponseFormat, Verdict
+from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.result import CitedSource, StructuredAgentResult
-from rendering.answers import answer_sources, shown_to_users
+from rendering.answers import answer_sources, cited_passages, shown_to_users
 from rendering.hand_off import was_searched
 
 
@@ -110,6 +111,18 @@ def cited_sources(result: StructuredAgentResult, profile: Profile) -> tuple[Cite
     given = (result.guardian.draft, result.final_articles, domains)
     found = answer_sources(*given, wanted) if wanted else answer_sources(*given)
     return tuple(CitedSource.model_validate(entry) for entry in found)
+
+
+def cited_of(result: StructuredAgentResult, profile: Profile, number: int) -> list[EvidenceItem]:
+    """Return the passages behind one source of an answer or one shown page; nothing if there is no such source."""
+    refs = {page.ref for page in result.pages if page.number == number}
+    if refs:
+        return [item for item in result.final_articles if item.ref in refs]
+    if result.guardian is None or number not in {source.number for source in cited_sources(result, profile)}:
+        return []
+    wanted = profile.spec_for(result.request_type).response_format if result.request_type else ResponseFormat.MARKDOWN
+    given = (result.guardian.draft, result.final_articles, profile.allowed_link_domains)
+    return cited_passages(*given, wanted).get(number, [])
 
 
 def user_event(event: TurnEvent) -> UserProgress | None:

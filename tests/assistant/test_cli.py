@@ -455,7 +455,10 @@ def test_a_chat_has_commands_that_are_no_messages(desk: Desk) -> None:
     assert said.code == 0
     for words in ("/new begins", "Nothing has been answered", "A new conversation: ", "did you mean /sources?"):
         assert words in said.err
-    assert said.out.count("\n[1] Restoring a backup") == 1
+    assert (
+        said.out.count("\n[1] Restoring a backup https://shelf.example/en/restore\n    To restore the catalogue") == 1
+    )
+    assert "\n    3. Start the service: `shelfctl start`.\n" in said.out
     assert "PASS" in said.out
     kept = {thread["thread_id"]: thread["turns"] for thread in desk.here("threads", "list", "--json").json}
     assert kept.pop("first") == 1

@@ -9,11 +9,10 @@ import pytest
 from assistant.batch.columns import Column, cells_of
 from assistant.cli.main import outcome_code
 from assistant.turns.transcript import Turn
-from assistant.turns.views import answer, user_view
+from assistant.turns.views import answer, cited_of, user_view
 from assistant.web.openai_protocol import finish_of
 from assistant.web.page.look import Look
 from assistant.web.page.render import turn_html
-from assistant.web.page.small_pages import cited_of
 from contracts.enums import Language, Outcome, RequiredAction, RiskLevel, SGRAction, Verdict
 from contracts.evidence import EvidenceItem
 from contracts.profile import Role

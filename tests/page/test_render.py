@@ -13,13 +13,13 @@ from assistant.deployment import deployment
 from assistant.service import STOPPED
 from assistant.turns.events import NodeStarted, Understood
 from assistant.turns.transcript import ThreadSummary, Turn
-from assistant.turns.views import user_view
+from assistant.turns.views import cited_of, user_view
 from assistant.web.faults import TooMany
 from assistant.web.page.languages import language_of
 from assistant.web.page.look import Look
 from assistant.web.page.markdown import leads_out, safe_html, words
 from assistant.web.page.render import TurnProgress, answer_body, turn_html
-from assistant.web.page.small_pages import cited_of, export_conversation, passages_html
+from assistant.web.page.small_pages import export_conversation, passages_html
 from assistant.web.page.surroundings import fault_text, header_html, threads_html, welcome_html
 from contracts.calls import ModelCall
 from contracts.enums import (

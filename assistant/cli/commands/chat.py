@@ -18,9 +18,10 @@ from assistant.deployment import deployment
 from assistant.service import Caller, Question, Service, open_service
 from assistant.turns.progress import phrases
 from assistant.turns.transcript import check_id
-from assistant.turns.views import answer
+from assistant.turns.views import cited_of, cited_sources
 from contracts.enums import Language
 from contracts.errors import GuardianError
+from rendering.columns import flat
 from rendering.texts import without_escapes
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from contracts.result import StructuredAgentResult
 
 _COMMANDS: Final = ("help", "new", "sources", "why", "quit")
+_MARK: Final = re.compile(r" ?\[\d{1,3}\]")
+"""A citation, which has another number in the draft than in the answer."""
 _COMMAND: Final = re.compile(r"/([a-z]+)")
 
 
@@ -56,6 +59,15 @@ def run(options: argparse.Namespace) -> int:
 
 def _new_thread() -> str:
     return uuid.uuid4().hex[:12]
+
+
+def _sentences(result: StructuredAgentResult, profile: Profile, number: int) -> list[str]:
+    """Return what an answer takes from one of its sources: the sentences that cite it, or that are shown of its page."""
+    if result.pages:
+        return [page.sentence for page in result.pages if page.number == number]
+    refs = {item.ref for item in cited_of(result, profile, number)}
+    claims = result.guardian.claims if result.guardian else []
+    return [_MARK.sub("", claim.text) for claim in claims if refs.intersection(claim.refs)]
 
 
 class _Chat:
@@ -125,11 +137,14 @@ class _Chat:
         return True
 
     def _show_sources(self, result: StructuredAgentResult) -> None:
-        sources = answer(result, self._profile, self._caller.role).sources
+        sources = cited_sources(result, self._profile)
         if not sources:
             self._tell("chat_no_sources")
         for source in sources:
-            print(without_escapes(f"[{source.number}] {source.title}  {source.url}".rstrip()), flush=True)
+            print(flat(f"[{source.number}] {source.title}  {source.url}"))
+            for sentence in _sentences(result, self._profile, source.number):
+                print(f"    {without_escapes(flat(sentence))}")
+        sys.stdout.flush()
 
     def _tell(self, key: str, **values: str) -> None:
         print(self._say[key].format(**values), file=sys.stderr, flush=True)

@@ -17,13 +17,14 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assistant.service import Caller
+from assistant.turns.views import cited_of
 from assistant.web.callers import Asker, Served, identify
 from assistant.web.faults import fault_response
 from assistant.web.limits import replay_body
 from assistant.web.page.languages import language_of
 from assistant.web.page.look import Look
 from assistant.web.page.queue import own_session, read_cancel, read_event, unknown_session
-from assistant.web.page.small_pages import cited_of, export_conversation, no_export_html, passages_html
+from assistant.web.page.small_pages import export_conversation, no_export_html, passages_html
 from assistant.web.paths import wrong_method
 from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.evidence import EvidenceItem

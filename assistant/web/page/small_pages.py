@@ -5,28 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assistant.turns.transcript import Turn
-from assistant.turns.views import user_view
 from assistant.web.page.look import Look
 from assistant.web.page.markdown import safe_html, words
 from assistant.web.page.panels import article_address, article_name
-from contracts.enums import ResponseFormat
 from contracts.evidence import EvidenceItem
-from contracts.profile import Profile
-from contracts.result import StructuredAgentResult
-from rendering.answers import cited_passages
-
-
-def cited_of(result: StructuredAgentResult, profile: Profile, number: int) -> list[EvidenceItem]:
-    """Return the passages behind one source of an answer or one shown page; nothing if there is no such source."""
-    refs = {page.ref for page in result.pages if page.number == number}
-    if refs:
-        return [item for item in result.final_articles if item.ref in refs]
-    view = user_view(result, profile)
-    if result.guardian is None or number not in {source.number for source in view.sources}:
-        return []
-    wanted = profile.spec_for(result.request_type).response_format if result.request_type else ResponseFormat.MARKDOWN
-    given = (result.guardian.draft, result.final_articles, profile.allowed_link_domains)
-    return cited_passages(*given, wanted).get(number, [])
 
 
 def passages_html(items: Sequence[EvidenceItem], look: Look) -> str:
