@@ -107,13 +107,13 @@ async def chat_completions(request: Request, body: openai.ChatRequest, caller: A
     continues the conversation that the caller began here without an id and with the same earlier user messages. If
     there is none, it begins a new one. The response has the ids in `X-Thread-Id`, `X-Turn-Id` and `guardian`, with
     sources, outcome and verdict. Sampling parameters and `tools` have no effect; a `tool_choice` that demands a call, `n`
-    over 1, formats, images and sound are refused. Prompts that Open WebUI sends by itself, for a title, tags or search
-    queries, get minimal JSON without a turn.
+    over 1, formats, images and sound are refused. Prompts that Open WebUI and LibreChat send by themselves, for a title,
+    tags or search queries, get minimal answers without a turn.
     """
     profile = service.deployed.profile
     openai.refuse_unserved(body, profile.name)
     said = openai.users_words(body)
-    if kind := recognise_background_prompt(said[-1]):
+    if kind := recognise_background_prompt(said[-1], openai.instructions_of(body)):
         # The client counts it as nobody's message, and so does the limit of the key.
         getattr(request.state, "allowance", UNLIMITED).take_back()
         return _background_response(body, answer_background_prompt(kind, said[-1]), profile.name)

@@ -237,6 +237,12 @@ def users_words(request: ChatRequest) -> list[str]:
     return [_text(message.content) for message in request.messages if message.role == "user"]
 
 
+def instructions_of(request: ChatRequest) -> str:
+    """Return the first message if it is the system's text; it instructs nobody here, and only tells what sent it."""
+    first = request.messages[0]
+    return first.content if first.role == "system" and isinstance(first.content, str) else ""
+
+
 def _text(content: str | list[Json] | None) -> str:
     if not isinstance(content, list):
         return content or ""

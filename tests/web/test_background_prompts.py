@@ -1,8 +1,8 @@
-"""Prompts that Open WebUI sends by itself: recognised by their whole form, answered without a turn.
+"""Prompts that chat clients send by themselves: recognised by their whole form, answered without a turn.
 
-The shapes are Open WebUI's (0.12.4): headings, keys and tags in its order, with other sentences. LibreChat titles a
-conversation through the same messages that a person's question has, under its own system prompt; no shape of it can be
-told from a question, so none is recognised.
+The shapes are Open WebUI's (0.12.4: `config.py`, `utils/middleware.py`) and LibreChat's (npm `@librechat/agents`
+3.2.21: `src/utils/title.ts` and `src/run.ts`): headings, keys, marks and tags in their order, with other sentences.
+LibreChat's other way to a title demands a call of a tool, which is refused as for any client.
 """
 
 from __future__ import annotations
@@ -33,6 +33,12 @@ KINDS = {
     '### **Output Rules**:\n- Only JSON: `{ "text": "<x>" }`.\n\n---\n### Context:\n<chat_history>\nUSER: a\n</chat_history>\n'
     "<type>General</type>  \n<text>How do I</text>  \n#### Output:\n",
 }
+TITLE_OF_LIBRECHAT = (
+    "Provide a concise, 5-word-or-less title for the conversation, in few words. The title alone.\n\n"
+    f"Conversation:\nUser: {QUESTION}\nAI: Use the command [1]."
+)
+EMOJI = "Your task is to reflect the speaker's likely facial expression as one sign.\n\nMessage: ```Hello there```"
+CHOOSING = 'Available Tools: [{"name": "tool_1"}]\n\nChoose; if none fits: \n{\n  "tool_calls": []\n}'
 TOOLS = [{"type": "function", "function": {"name": f"tool_{number}", "parameters": {}}} for number in range(35)]
 
 
@@ -51,10 +57,33 @@ def test_each_prompt_is_recognised_and_answered_by_the_least_json(kind: Backgrou
     assert told[str(kind)] in ([], "", "How do I restore the catalogue from a…")
 
 
+def test_prompts_without_json_get_plain_text() -> None:
+    """LibreChat shows a title as it comes, and Open WebUI takes an empty text for no emoji."""
+    assert recognise_background_prompt(TITLE_OF_LIBRECHAT) is BackgroundPrompt.PLAIN_TITLE
+    assert answer_background_prompt(BackgroundPrompt.PLAIN_TITLE, TITLE_OF_LIBRECHAT).startswith("How do I restore")
+    assert recognise_background_prompt(EMOJI) is BackgroundPrompt.EMOJI
+    assert answer_background_prompt(BackgroundPrompt.EMOJI, EMOJI) == ""
+
+
+def test_a_choice_of_tools_is_told_by_the_system_s_message() -> None:
+    """The user's message alone may be a question that begins with "Query:"."""
+    for text in (f"Query: {QUESTION}", f'History:\nUSER: """a"""\nQuery: {QUESTION}'):
+        assert recognise_background_prompt(text, CHOOSING) is BackgroundPrompt.TOOL_CALLS
+        assert recognise_background_prompt(text) is None
+        assert recognise_background_prompt(text, "You help with queries.") is None
+    assert recognise_background_prompt(QUESTION, CHOOSING) is None
+    assert answer_background_prompt(BackgroundPrompt.TOOL_CALLS, QUESTION) == '{"tool_calls": []}'
+
+
 @pytest.mark.parametrize(
     "text",
     [
         QUESTION,
+        TITLE_OF_LIBRECHAT.partition("Conversation:")[0],
+        f"What is this?\n{TITLE_OF_LIBRECHAT}",
+        TITLE_OF_LIBRECHAT.partition("AI:")[0],
+        EMOJI.partition("Message:")[0],
+        f"{EMOJI} And how do I restore it?",
         '### Task:\nWrite a title.\n### Output:\n{ "title": "x" }',
         "What does this mean?\n" + KINDS[BackgroundPrompt.TITLE],
         KINDS[BackgroundPrompt.TITLE].replace("</chat_history>", ""),
@@ -79,6 +108,8 @@ def test_a_long_prompt_is_recognised_in_linear_time() -> None:
         "### Task:" + '{ "' * 400_000,
         "### Task:\n### Output:" + "<chat_history" * 100_000,
         "### Task:\n" * 100_000,
+        TITLE_OF_LIBRECHAT.partition("User:")[0] * 10_000,
+        EMOJI.partition("Message:")[0] * 10_000,
     ):
         assert recognise_background_prompt(shape) is None
     assert time.process_time() - began < 2
@@ -91,6 +122,10 @@ def test_no_turn_runs_for_a_background_prompt(server: Running) -> None:
     assert done.status_code == 200, done.text
     assert json.loads(done.json()["choices"][0]["message"]["content"]) == {"tags": []}
     assert "guardian" not in done.json()
+    assert "How do I restore" in post(server, TITLE_OF_LIBRECHAT).json()["choices"][0]["message"]["content"]
+    choosing = [{"role": "system", "content": CHOOSING}, {"role": "user", "content": f"Query: {QUESTION}"}]
+    chosen = server.ask("POST", "/v1/chat/completions", {"model": NAME, "messages": choosing}).json()
+    assert json.loads(chosen["choices"][0]["message"]["content"]) == {"tool_calls": []}
     chunks = events_in(post(server, KINDS[BackgroundPrompt.TITLE], stream=True).text)
     text = "".join(chunk[1]["choices"][0]["delta"].get("content", "") for chunk in chunks[:-1])
     assert json.loads(text)["title"].startswith("How do I restore")
