@@ -62,6 +62,8 @@ from nodes.safe_exit import Documents, safe_exit
 from nodes.sgr_plan import sgr_plan
 
 Graph = JudgedGraph
+Progress = Callable[[str, Mapping[str, Any], Context], Json | None]
+"""Returns what the stream mode `custom` gets when a node begins, from its name, its view and the run's settings."""
 _State = TypeVar("_State")
 _Way = TypeVar("_Way")
 
@@ -96,6 +98,7 @@ def build_graph(
     *,
     settings: type[Context] = Context,
     checkpointer: BaseCheckpointSaver[str] | None = None,
+    progress: Progress | None = None,
 ) -> Graph:
     """Build the graph of a deployment.
 
@@ -104,10 +107,11 @@ def build_graph(
         profile: The deployment's profile.
         settings: The run settings, with the deployment's defaults; Studio shows them as a form.
         checkpointer: The store of turns; the dev server brings its own.
+        progress: What clients of LangGraph are told of a running turn; `None` for programs that follow it by its tasks.
     """
     # A turn begins with messages alone: other keys of an input are not taken, and Studio's form asks for none.
     graph = StateGraph(ChatState, context_schema=settings, input_schema=TurnInput)
-    step = partial(_add_node, graph, settings)
+    step = partial(_add_node, graph, settings, progress)
     step(
         moderation,
         ModerationView,
@@ -161,6 +165,7 @@ def _add_edges(graph: StateGraph[ChatState, Context, TurnInput, ChatState]) -> N
 def _add_node(
     graph: StateGraph[ChatState, Context, TurnInput, ChatState],
     settings: type[Context],
+    progress: Progress | None,
     node: Callable[..., Coroutine[Any, Any, Json]],
     view: type[Any],
     **bound: object,
@@ -175,6 +180,8 @@ def _add_node(
         context = given if isinstance(given, Context) else settings()
         role = settled_role(get_config().get("configurable", {}), context.role)
         context = context.model_copy(update={"role": role})
+        if progress is not None and (told := progress(name, state, context)) is not None:
+            runtime.stream_writer(told)
         # A turn that an older version began may lack a key.
         work = node({**missing, **state}, runtime.override(context=context), **bound)
         return await within(SECONDS_PER_NODE, name, work)

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from assistant.cli.commands.index import index, profile_folders
 from assistant.deployment import deployment
+from assistant.studio.progress import stage_progress
 from assistant.studio.views import ReadByRole
 from assistant.wiring.background import Filling
 from assistant.wiring.documents import knowledge_base
@@ -32,7 +33,9 @@ def make_graph() -> Graph:
     filling.start()
     atexit.register(filling.stop)
     chosen = ports(deployed, knowledge_base(deployed), sink=hand_off_sink(deployed))
-    return recast(build_graph(chosen, deployed.profile, settings=deployed.context_type), ReadByRole)
+    progress = stage_progress(deployed.profile)
+    built = build_graph(chosen, deployed.profile, settings=deployed.context_type, progress=progress)
+    return recast(built, ReadByRole)
 
 
 graph = make_graph()

@@ -427,6 +427,27 @@ async def test_what_streams_to_a_chat_is_the_verified_answer_alone(studio: LangG
     assert json.dumps(values["synthetic"]["analysis"])[1:-1] not in everything
 
 
+async def test_the_custom_stream_tells_the_stages_of_a_turn(studio: LangGraphClient) -> None:
+    """A client such as agent-chat-ui shows what is being done, in the user's words, and again when it is tried again."""
+    passed, _ = await streamed(studio, ["custom"])
+    failed, _ = await streamed(studio, ["custom"], context=NEVER_ENOUGH)
+
+    stages = ["moderation", "sgr_plan", "retrieve", "draft", "guardian_verify"]
+    told = [data["progress"] for event, data in passed if event == "custom"]
+    assert [step["stage"] for step in told] == stages
+    assert told[2]["text"] == "Searching the documents"
+    assert all(data.keys() == {"progress"} for event, data in [*passed, *failed] if event == "custom")
+    retried = [data["progress"]["stage"] for event, data in failed if event == "custom"]
+    assert retried[: len(stages) + 1] == [*stages, "retry_bump"]
+
+
+async def test_the_sources_of_an_answer_are_links(studio: LangGraphClient) -> None:
+    """A client that shows the answer's message as Markdown leads to each web page that it cites."""
+    values = await run(studio, await new_thread(studio), ask(LEND))
+    sources = values["messages"][-1]["content"].partition("**Sources**")[2]
+    assert re.search(r"^- .*\(https://[^\s()]+\)", sources, re.MULTILINE), values["messages"][-1]["content"]
+
+
 @pytest.mark.parametrize("context", [{}, NEVER_ENOUGH], ids=["passed", "failed"])
 async def test_no_stream_mode_shows_a_message_before_the_verdict(
     studio: LangGraphClient, context: dict[str, Any]
