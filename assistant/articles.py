@@ -136,6 +136,31 @@ async def read_article(
             which.
         SourceUnavailable: The knowledge base cannot be read.
     """
+    profile = service.deployed.profile
+    chosen, *rest = await _read_by_name(service, caller, name, language)
+    others = [_name(redact(items[:1], profile, caller.role)[0]) for items in rest]
+    texts = await _shown_texts(chosen, profile, caller.role)
+    if not 1 <= part <= len(texts):
+        raise UnknownArticle(f"The article has no part {part}.", f"Its parts are 1 to {len(texts)}.")
+    shown = redact(chosen[:1], profile, caller.role)[0]
+    return _article(shown, address(shown, profile), texts, part, others)
+
+
+async def read_parts(service: Service, caller: Caller, name: str) -> list[str]:
+    """Return all parts of an article that the caller's role may read, as `read_article` returns them one by one.
+
+    Raises:
+        UnknownArticle: The article does not exist, or the role may not read it; the error does not say which.
+        SourceUnavailable: The knowledge base cannot be read.
+    """
+    chosen, *_ = await _read_by_name(service, caller, name, None)
+    return await _shown_texts(chosen, service.deployed.profile, caller.role)
+
+
+async def _read_by_name(
+    service: Service, caller: Caller, name: str, language: Language | str | None
+) -> list[list[EvidenceItem]]:
+    """Return the passages of each document that has a name and may be read, the one that fits best first."""
     key, number = _parse_article_name(name)
     found = await service.knowledge.articles(key, number)
     profile = service.deployed.profile
@@ -144,12 +169,12 @@ async def read_article(
     if not documents:
         raise _unknown_error(name)
     chosen = max(documents, key=lambda items: _fit(items[0], profile, language))
-    others = [_name(redact(items[:1], profile, caller.role)[0]) for items in documents if items is not chosen]
-    texts = assemble(redact(chosen, profile, caller.role))
-    if not 1 <= part <= len(texts):
-        raise UnknownArticle(f"The article has no part {part}.", f"Its parts are 1 to {len(texts)}.")
-    shown = redact(chosen[:1], profile, caller.role)[0]
-    return _article(shown, address(shown, profile), texts, part, others)
+    return [chosen, *(items for items in documents if items is not chosen)]
+
+
+async def _shown_texts(items: Sequence[EvidenceItem], profile: Profile, role: str) -> list[str]:
+    # A document of megabytes takes a second, for which other turns would stand still.
+    return await asyncio.to_thread(lambda: assemble(redact(items, profile, role)))
 
 
 def address(item: EvidenceItem, profile: Profile) -> str:

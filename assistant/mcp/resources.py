@@ -14,7 +14,7 @@ import anyio
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from assistant.articles import list_articles, read_article
+from assistant.articles import list_articles, read_parts
 from assistant.handbook import SCHEME, handbook
 from contracts.errors import GuardianError, UnknownArticle
 
@@ -128,15 +128,12 @@ def document_resources(whose: Callable[[Request | None], tuple[Service, Caller]]
             raise MCPError(types.INVALID_PARAMS, _UNKNOWN)
         service, caller = whose(asked.request)
         try:
-            first = await read_article(service, caller, key)
-            more = [await read_article(service, caller, key, part=part) for part in range(2, first.parts + 1)]
+            parts = await read_parts(service, caller, key)
         except UnknownArticle as error:
             raise MCPError(types.INVALID_PARAMS, _UNKNOWN) from error
         except GuardianError as error:
             raise MCPError(types.INTERNAL_ERROR, f"The documents cannot be read now. {error.way_out}") from error
-        contents = [
-            types.TextResourceContents(uri=uri, mime_type=_MARKDOWN, text=article.text) for article in (first, *more)
-        ]
+        contents = [types.TextResourceContents(uri=uri, mime_type=_MARKDOWN, text=text) for text in parts]
         return types.ReadResourceResult(
             contents=list[types.TextResourceContents | types.BlobResourceContents](contents)
         )

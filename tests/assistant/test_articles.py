@@ -11,7 +11,7 @@ import pytest
 
 from adapters.index.embedded import Folder, KnowledgeBase, ingest
 from adapters.reading.chunks import headings
-from assistant.articles import PART, Article, assemble, read_article
+from assistant.articles import PART, Article, assemble, read_article, read_parts
 from assistant.deployment import deployment
 from assistant.service import Caller, Service, open_service
 from contracts.enums import Source
@@ -147,6 +147,8 @@ async def test_a_long_article_is_read_in_parts(desk: Desk, tmp_path: Path) -> No
         parts: list[Article] = [await read_article(service, USER, "600", part=n + 1) for n in range(first.parts)]
         with pytest.raises(UnknownArticle, match="no part"):
             await read_article(service, USER, "600", part=first.parts + 1)
+        # All at once they are read and masked once, not once for each of them.
+        assert await read_parts(service, USER, "600") == [part.text for part in parts]
     assert all(len(part.text) < PART + 3000 for part in parts)
     assert len({part.headings for part in parts}) == 1
     whole = [heading.title for part in parts for heading in headings(part.text)]
