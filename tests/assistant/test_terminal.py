@@ -26,7 +26,7 @@ HOSTILE = [
 ]
 
 
-def shown(markdown: str, width: int = 60) -> str:
+def render(markdown: str, width: int = 60) -> str:
     return write_for_terminal(markdown, width, colour=False)
 
 
@@ -37,7 +37,7 @@ def test_blocks_are_laid_out_at_the_width() -> None:
         + "word " * 30
         + "\n\n1. one\n2. two\n\n| a | b |\n| --- | --- |\n| c | d |"
     )
-    lines = shown(text).splitlines()
+    lines = render(text).splitlines()
     assert lines[0] == "What to do"
     assert lines[2].startswith("Run *this* now, word")
     assert " 1 one" in lines
@@ -48,8 +48,8 @@ def test_blocks_are_laid_out_at_the_width() -> None:
 def test_a_long_line_of_code_is_not_broken() -> None:
     """A command can be copied from the terminal as one line, with nothing before or behind it."""
     command = "guardian ask " + "x" * 200
-    assert command in shown(f"Type:\n\n```bash\n{command}\n```").splitlines()
-    assert command in shown(f"1. Type:\n\n   ```\n   {command}\n   ```").replace("\n", "").replace(" ", "").replace(
+    assert command in render(f"Type:\n\n```bash\n{command}\n```").splitlines()
+    assert command in render(f"1. Type:\n\n   ```\n   {command}\n   ```").replace("\n", "").replace(" ", "").replace(
         "guardianask", "guardian ask "
     )
 
@@ -57,14 +57,14 @@ def test_a_long_line_of_code_is_not_broken() -> None:
 def test_json_stays_as_it_is() -> None:
     """An answer in JSON is for a program."""
     answer = '{"text": "**a** \\\\* [b](https://x.example)"}'
-    assert shown(answer) == answer
+    assert render(answer) == answer
 
 
 def test_a_link_shows_its_address() -> None:
     """Words are followed by where they lead; an address that stands alone is shown once."""
-    assert shown("[the page](https://a.example/x)") == "the page (https://a.example/x)"
-    assert shown("[https://a.example](https://b.example)") == "https://a.example (https://b.example)"
-    assert shown("<https://a.example> and https://b.example/x_y.") == "https://a.example and https://b.example/x_y."
+    assert render("[the page](https://a.example/x)") == "the page (https://a.example/x)"
+    assert render("[https://a.example](https://b.example)") == "https://a.example (https://b.example)"
+    assert render("<https://a.example> and https://b.example/x_y.") == "https://a.example and https://b.example/x_y."
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
@@ -78,17 +78,17 @@ def test_no_text_steers_the_terminal(text: str) -> None:
         assert part[1].startswith(STYLE.sub("", part[2]))
     assert opened == sum(1 for target in LINK.findall(coloured) if target)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", LINK.sub("", STYLE.sub("", coloured)))
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", shown(text))
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", render(text))
 
 
 @pytest.mark.parametrize("text", ["<b>html</b> <!-- hidden -->", "> " * 30 + "deep", "[bold]markup[/]", "a &lt; b"])
 def test_no_word_is_hidden(text: str) -> None:
     """What a browser would take for HTML, what is too deep, and what rich itself would read as mark-up is shown."""
     for word in re.findall(r"\w{4,}", text):
-        assert word in shown(text)
+        assert word in render(text)
 
 
 @given(st.text(alphabet="ab *_`#>-|[]()\n1.\\<&;:/\x1b", max_size=60))
 def test_any_text_can_be_shown(text: str) -> None:
     """However Markdown is broken, it is shown, without control characters."""
-    assert "\x1b" not in shown(text)
+    assert "\x1b" not in render(text)

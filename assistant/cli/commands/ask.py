@@ -25,7 +25,7 @@ _USUAL_WIDTH = 100
 def run(options: argparse.Namespace) -> int:
     """Ask, print the answer, and return an exit code for the turn's outcome."""
     text = sys.stdin.read() if options.text == "-" else options.text
-    told = _Told(None if options.quiet else receiver(text, options.lang, path=options.path))
+    recorder = _ThreadRecorder(None if options.quiet else receiver(text, options.lang, path=options.path))
     try:
         result = ask_structured(
             text,
@@ -34,11 +34,11 @@ def run(options: argparse.Namespace) -> int:
             language=options.lang,
             profile=options.profile,
             settings={"role": options.role},
-            on_event=told,
+            on_event=recorder,
         )
     except KeyboardInterrupt:
-        if told.thread:
-            raise InterruptedTurn(told.thread) from None
+        if recorder.thread:
+            raise InterruptedTurn(recorder.thread) from None
         raise
     if options.json:
         print(result.model_dump_json(indent=2))
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     return outcome_code(result.outcome)
 
 
-class _Told:
+class _ThreadRecorder:
     """A receiver of a turn's events that remembers the conversation and passes the events on."""
 
     def __init__(self, receive: OnEvent | None) -> None:
