@@ -37,7 +37,7 @@ studio: install ## the graph in LangGraph Studio's development server (ARGS="--p
 	@$(VENV)/bin/langgraph dev --no-browser --n-jobs-per-worker 10 $(or $(ARGS),--port 2024)
 
 test: install ## the whole suite (ARGS="-m 'not slow' tests/contracts" for a part, -n0 for one process)
-	@$(PY) -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(PY) -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: install ## format, lint, types, arrows, generated pages, prose
 	$(VENV)/bin/ruff format --check .

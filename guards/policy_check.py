@@ -45,6 +45,8 @@ _BROKEN: Final = re.compile(r"[\w@.+-](?:[*`~]{1,4}|<[^<>\n]{1,80}>|&#?\w{1,10};
 """Marks, tags or entities inside of what reads as one word."""
 _HARMLESS: Final = MetKeys(16_384)
 """Hashes of texts in which nothing was to be masked, with what was looked for."""
+_OFF_TOPIC: Final = MetKeys(16_384)
+"""Hashes of texts that touch no topic, each with the topic's pattern and words."""
 
 
 class PolicyFinding(BaseModel):
@@ -88,7 +90,7 @@ def check_request(message: str, request_type: RequestType, profile: Profile, rol
 def _topics(text: str, profile: Profile, role: str) -> Iterator[tuple[str, RequiredAction]]:
     """Yield the forbidden topics that a text speaks of, however it is spelt, each with the rule's action."""
     for rule in profile.policy:
-        if role not in rule.except_roles and any(_touches(rule, reading) for reading in readings(text)):
+        if role not in rule.except_roles and _speaks_of(rule, text):
             yield rule.id, rule.action
 
 
@@ -102,6 +104,17 @@ def _not_for_the_role(request_type: RequestType, profile: Profile, role: str) ->
     rule = EVIDENCE.decide(request_type=request_type).outcome
     if rule.required and not sources_that_serve(rule).intersection(known.sources):
         yield NO_SOURCE_ALLOWED
+
+
+def _speaks_of(rule: PolicyRule, text: str) -> bool:
+    """Whether any reading of a text touches a rule. The process remembers texts that do not, by their hashes."""
+    key = (sha256(text.encode(errors="surrogatepass")).digest(), rule.pattern, rule.words)
+    if key in _OFF_TOPIC:
+        return False
+    if any(_touches(rule, reading) for reading in readings(text)):
+        return True
+    _OFF_TOPIC.add(key)
+    return False
 
 
 def _touches(rule: PolicyRule, text: str) -> bool:
