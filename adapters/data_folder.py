@@ -77,3 +77,16 @@ def owner_only() -> Generator[None]:
             _masks.pop()
             if not _masks:
                 os.umask(own)
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file that only its owner may read, whole or not at all; make its folder if it is missing.
+
+    Raises:
+        OSError: It cannot be written; an earlier file of that name stays as it was.
+    """
+    make_folder(path.parent)
+    whole = path.with_name(f"{path.name}.new")
+    with owner_only():
+        whole.write_text(text, "utf-8")
+    whole.replace(path)

@@ -67,6 +67,11 @@ class Deployment:
         return self.folder / "starter_questions.json"
 
     @property
+    def indexing_file(self) -> Path:
+        """The file of what the last run of indexing did."""
+        return self.folder / "indexing.json"
+
+    @property
     def threads_file(self) -> Path:
         """The file of checkpoints and transcripts."""
         return (self.conversations or self.folder) / "threads.db"

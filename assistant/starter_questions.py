@@ -118,13 +118,10 @@ async def choose_starter_questions(
 
 def _write_file(deployed: Deployment, stamp: str, questions: StarterQuestions) -> None:
     """Keep questions beside the index of their documents."""
-    from adapters.data_folder import owner_only
+    from adapters.data_folder import replace_file
 
-    whole = deployed.starter_questions_file.with_suffix(".new")
-    with owner_only():
-        kept = {"documents": stamp, "questions": questions}
-        whole.write_text(json.dumps(kept, ensure_ascii=False, indent=2) + "\n", "utf-8")
-    whole.replace(deployed.starter_questions_file)
+    kept = {"documents": stamp, "questions": questions}
+    replace_file(deployed.starter_questions_file, json.dumps(kept, ensure_ascii=False, indent=2) + "\n")
 
 
 def list_candidates(headings: Iterable[Heading], language: Language) -> list[str]:

@@ -46,12 +46,14 @@ class _ProfilePart(BaseModel):
 class KnowledgeFolder(_ProfilePart):
     """A folder of documents, relative to the profile's file, with its kind of source and its Markdown dialect.
 
-    `variables` are the values of `{{ name }}` in a dialect that has variables.
+    `variables` are the values of `{{ name }}` in a dialect that has variables. With `uploads`, operators may put files
+    into the folder from the page Documents.
     """
 
     path: str
     source: Source = Source.DOC
     version: str | None = None
+    uploads: Annotated[bool, Strict()] = False
     dialect: Dialect = Dialect.PLAIN
     variables: dict[str, str] = Field(default_factory=dict[str, str])
 
@@ -258,7 +260,7 @@ class Profile(_ProfilePart):
     default_version: str | None = None
     kb_ids_from: Annotated[int, Strict(), Field(ge=0)] | None = None
     allowed_link_domains: tuple[str, ...] = ()
-    roles: dict[str, Role] = Field(default_factory=lambda: {"user": Role()})
+    roles: dict[str, Role] = Field(default_factory=lambda: {"user": Role(), "operator": Role(operator_view=True)})
     thresholds: Thresholds = Thresholds()
     behaviour: Behaviour = Behaviour()
     contracts: dict[RequestType, ArchitectSpec] = Field(default_factory=dict[RequestType, ArchitectSpec])

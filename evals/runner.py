@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from adapters.checkpoints.sqlite import open_saver
-from assistant.cli.commands.index import index, profile_folders
+from assistant.cli.commands.index import index
 from assistant.deployment import Deployment, deployment
+from assistant.indexing import profile_folders
 from assistant.turns.runner import TurnRunner
 from assistant.turns.transcript import TurnStore
 from assistant.wiring.documents import knowledge_base

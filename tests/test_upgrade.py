@@ -17,9 +17,10 @@ import pytest
 
 from adapters.index.embedded import KnowledgeBase
 from adapters.index.embedded.ingestion import alone
-from assistant.cli.commands.index import index, profile_folders
+from assistant.cli.commands.index import index
 from assistant.cli.main import main
 from assistant.deployment import Deployment, deployment
+from assistant.indexing import profile_folders
 from assistant.keys import keys_of
 from assistant.service import Caller, Question, Service, open_service
 from assistant.turns.feedback import Rating

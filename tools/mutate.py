@@ -147,8 +147,8 @@ GUARDS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "assistant/web/limits.py",
-        "        if size > self._most:",
-        "        if size > 2 * self._most:",
+        "    if size > most:",
+        "    if size > 2 * most:",
         "tests/web/test_operations.py",
     ),
     Mutation(

@@ -10,8 +10,9 @@ import uuid
 from dataclasses import dataclass
 from typing import Final
 
-from assistant.cli.commands.index import index, profile_folders
+from assistant.cli.commands.index import index
 from assistant.deployment import Deployment, deployment
+from assistant.indexing import profile_folders
 from assistant.service import Caller, Question, open_service
 from assistant.turns.events import NodeFinished, TurnEvent
 from assistant.turns.progress import path_line

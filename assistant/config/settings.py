@@ -363,6 +363,10 @@ class ServerSettings(Group):
     max_request_bytes: kinds.Whole = variable("GUARDIAN_MAX_REQUEST_BYTES", 262_144, least=1024, most=100_000_000)(
         "Bytes that the body of a request over HTTP may have.", "Сколько байтов может быть в теле запроса по HTTP."
     )
+    max_upload_bytes: kinds.Whole = variable("GUARDIAN_MAX_UPLOAD_BYTES", 50_000_000, least=1024, most=1_000_000_000)(
+        "Bytes that an upload on the page Documents may have, all its files together.",
+        "Сколько байтов могут занимать вместе файлы, которые загружают на странице «Документы».",
+    )
     connections_per_address: kinds.Whole = variable("GUARDIAN_CONNECTIONS_PER_ADDRESS", 500, least=1, most=100_000)(
         "Connections to the HTTP server that one address may have open at once.",
         "Сколько соединений с HTTP-сервером может быть открыто одновременно с одного адреса.",

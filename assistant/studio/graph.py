@@ -5,8 +5,9 @@ from __future__ import annotations
 import atexit
 from contextlib import suppress
 
-from assistant.cli.commands.index import index, profile_folders
+from assistant.cli.commands.index import index
 from assistant.deployment import deployment
+from assistant.indexing import profile_folders
 from assistant.studio.progress import stage_progress
 from assistant.studio.views import ReadByRole
 from assistant.wiring.background import Filling

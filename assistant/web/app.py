@@ -17,6 +17,7 @@ from assistant.web import ask as asking
 from assistant.web.callers import identify
 from assistant.web.faults import install_fault_handlers
 from assistant.web.operations import install_operations
+from assistant.web.page.uploads import may_upload
 from assistant.web.paths import Paths
 from assistant.web.reference import install_reference
 from assistant.wiring.background import Filling
@@ -45,7 +46,8 @@ class ServerOptions:
 def create_app(deployed: Deployment, options: ServerOptions | None = None) -> FastAPI:
     """Build the application of a deployment; it opens the deployment at its start and drains turns at its end.
 
-    `app.state` has `deployed`, `options`, `keys`, `metrics` and, while the application runs, `service`.
+    `app.state` has `deployed`, `options`, `keys`, `metrics`, with the page `indexing`, and, while the application runs,
+    `service`.
     """
     chosen = options or ServerOptions()
 
@@ -57,6 +59,8 @@ def create_app(deployed: Deployment, options: ServerOptions | None = None) -> Fa
             filling = Filling(deployed)
             filling.start()
             opened.push_async_callback(asyncio.to_thread, filling.stop)
+            if chosen.page:
+                opened.push_async_callback(asyncio.to_thread, app.state.indexing.stop)
             if chosen.mcp:
                 from assistant.mcp.endpoint import serving_mcp
 
@@ -76,7 +80,7 @@ def create_app(deployed: Deployment, options: ServerOptions | None = None) -> Fa
         (asking.router, conversations.router, articles.router, operations.router),
         ("/docs", "/openapi.json", *(("/mcp",) if chosen.mcp else ())),
     )
-    install_operations(app, paths, loopback=chosen.loopback)
+    install_operations(app, paths, loopback=chosen.loopback, may_upload=may_upload if chosen.page else None)
     install_reference(app)
     paths.refuse_wrong_methods(app)
     if chosen.mcp:
@@ -85,7 +89,9 @@ def create_app(deployed: Deployment, options: ServerOptions | None = None) -> Fa
         mount_mcp(app, identify)
     if chosen.page:
         # Gradio takes seconds to import. The page takes every path that nothing before it has.
+        from assistant.web.page.indexing_job import IndexingJob
         from assistant.web.page.mount import mount_page
 
+        app.state.indexing = IndexingJob(deployed)
         mount_page(app)
     return app

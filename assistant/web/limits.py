@@ -201,11 +201,17 @@ class SizeLimit:
     Args:
         app: The protected application.
         most: The limit, in bytes.
+        most_upload: The limit for an upload of documents.
+        may_upload: Whether a request is such an upload, from somebody who may send one.
     """
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
+    def __init__(
+        self, app: ASGIApp, most: int, most_upload: int = 0, may_upload: Callable[[HTTPConnection], bool] | None = None
+    ) -> None:
         self._app = app
         self._most = most
+        self._most_upload = most_upload
+        self._may_upload = may_upload
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -224,7 +230,8 @@ class SizeLimit:
         await self._app(scope, replay_body(body, receive), send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes:
-        self._check(_read_declared_length(scope))
+        upload = self._may_upload is not None and self._may_upload(HTTPConnection(scope))
+        _check_size(_read_declared_length(scope), most := self._most_upload if upload else self._most, upload=upload)
         body = bytearray()
         more = True
         while more:
@@ -232,15 +239,15 @@ class SizeLimit:
             if message["type"] == "http.disconnect":
                 raise ClientDisconnect
             body += message.get("body", b"")
-            self._check(len(body))
+            _check_size(len(body), most, upload=upload)
             more = message.get("more_body", False)
         return bytes(body)
 
-    def _check(self, size: int) -> None:
-        if size > self._most:
-            raise TooLarge(
-                f"The request has more than {self._most} bytes.", "Send less, or set GUARDIAN_MAX_REQUEST_BYTES higher."
-            )
+
+def _check_size(size: int, most: int, *, upload: bool) -> None:
+    if size > most:
+        setting = "GUARDIAN_MAX_UPLOAD_BYTES" if upload else "GUARDIAN_MAX_REQUEST_BYTES"
+        raise TooLarge(f"The request has more than {most} bytes.", f"Send less, or set {setting} higher.")
 
 
 def _read_declared_length(scope: Scope) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import HTTPConnection
 
 from assistant.web.callers import Served, identify
 from assistant.web.faults import Forbidden
@@ -62,20 +64,28 @@ async def metrics(request: Request) -> Response:
     return Response(text, media_type=kind)
 
 
-def install_operations(app: FastAPI, paths: Paths, *, loopback: bool) -> None:
+def install_operations(
+    app: FastAPI, paths: Paths, *, loopback: bool, may_upload: Callable[[HTTPConnection], bool] | None = None
+) -> None:
     """Add these routes to an application, count its requests, and apply its limits.
 
     Args:
         app: The application, with `deployed` and `keys` in its state; `metrics` is added there.
         paths: All paths of the application.
         loopback: Whether it is served only on loopback.
+        may_upload: Whether a request is an upload of documents, from somebody who may send one.
     """
     settings: ServerSettings = app.state.deployed.settings.server
     keys = app.state.keys
     counted = app.state.metrics = Metrics()
     app.include_router(router)
     # What is added last is around all that was added before.
-    app.add_middleware(SizeLimit, most=settings.max_request_bytes)
+    app.add_middleware(
+        SizeLimit,
+        most=settings.max_request_bytes,
+        most_upload=max(settings.max_upload_bytes, settings.max_request_bytes),
+        may_upload=may_upload,
+    )
     app.add_middleware(RateLimits, keys=keys, refused=counted.limited)
     app.add_middleware(OwnPages, keys=keys, origins=settings.origins, loopback=loopback)
     if settings.origins:

@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from assistant.cli.commands.index import index, profile_folders
+from assistant.cli.commands.index import index
 from assistant.config.profiles import BUNDLED_KNOWLEDGE
 from assistant.deployment import Deployment, deployment
+from assistant.indexing import profile_folders
 from contracts.enums import Dialect, Language
 from contracts.errors import ConfigError
 from evals.answers.pages import held_back, sentence_of

@@ -171,7 +171,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     (place / "corpus" / "en" / "lamps.md").write_text(LAMP, "utf-8")
     profile = place / PROFILE.name
     # One passage is enough here: what is shown of it matters.
-    profile.write_text(f"{PROFILE.read_text('utf-8')}\n[behaviour]\nmin_evidence = 1\n", "utf-8")
+    text = PROFILE.read_text("utf-8").replace('path = "corpus"\n', 'path = "corpus"\nuploads = true\n')
+    profile.write_text(f"{text}\n[behaviour]\nmin_evidence = 1\n", "utf-8")
     made = Desk(place / "data", place, profile)
     made.index()
     asyncio.run(_left_half_finished(made))

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from adapters.index.embedded import ingest
-from assistant.cli.commands.index import index, profile_folders
+from assistant.cli.commands.index import index
 from assistant.deployment import Deployment, deployment
+from assistant.indexing import profile_folders
 from assistant.wiring.lookups import lookup_sources
 from contracts.enums import RequestType, Source
 from contracts.errors import SourceUnavailable

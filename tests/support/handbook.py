@@ -6,8 +6,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from assistant.cli.commands.index import index, profile_folders
+from assistant.cli.commands.index import index
 from assistant.deployment import deployment
+from assistant.indexing import profile_folders
 
 
 def indexed_handbook(place: Path) -> Path:

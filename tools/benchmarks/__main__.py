@@ -142,8 +142,9 @@ def _load(place: Path, clients: Sequence[int], memory_turns: int) -> list[Measur
 
 
 def _index_handbook() -> None:
-    from assistant.cli.commands.index import index, profile_folders
+    from assistant.cli.commands.index import index
     from assistant.deployment import deployment
+    from assistant.indexing import profile_folders
 
     deployed = deployment("handbook")
     index(deployed, profile_folders(deployed))

@@ -21,8 +21,9 @@ import assistant
 # Not by find_spec: an editable install finds a module in its own tree that the earlier one lacks.
 _TREE = Path(str(assistant.__file__)).parent
 if TYPE_CHECKING or (_TREE / "deployment.py").exists():
-    from assistant.cli.commands.index import index, profile_folders
+    from assistant.cli.commands.index import index
     from assistant.deployment import Deployment, deployment
+    from assistant.indexing import profile_folders
 else:  # an earlier commit has them elsewhere
     from assistant.commands.index import index, profile_folders
 

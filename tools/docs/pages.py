@@ -48,8 +48,8 @@ _QUESTION: Final = "How do I delete a conversation?"
 
 async def _transcript(folder: str) -> str:
     from adapters.index.embedded import ingest
-    from assistant.cli.commands.index import profile_folders
     from assistant.deployment import deployment
+    from assistant.indexing import profile_folders
     from assistant.service import Caller, Question, open_service
     from assistant.turns.events import NodeFinished, TurnEvent
     from rendering.texts import without_escapes

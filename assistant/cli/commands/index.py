@@ -12,17 +12,16 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, NoReturn
 
-from adapters.index.embedded import Folder, ingest
+from adapters.index.embedded import Folder
 from adapters.reading import files
 from adapters.reading.dialects import DialectSettings
-from assistant.config.profiles import profile_path
-from assistant.deployment import Deployment, deployment, index_command
+from assistant.deployment import Deployment, deployment
+from assistant.indexing import index_documents, profile_folders
 from assistant.starter_questions import choose_starter_questions
 from assistant.wiring.documents import engine_of
-from assistant.wiring.graphs import write_graph
 from assistant.wiring.rankers import embedder, fill_vectors
 from contracts.enums import Source
-from contracts.errors import ConfigError, GuardianError, IndexBusy, InputError
+from contracts.errors import GuardianError, IndexBusy, InputError
 from language.figures.counted import count_noun
 
 if TYPE_CHECKING:
@@ -110,26 +109,6 @@ def _stamp(folders: Sequence[Folder]) -> dict[tuple[Path, str], tuple[int, int]]
     }
 
 
-def profile_folders(deployed: Deployment) -> list[Folder]:
-    """Return the folders that a profile names, relative to its file.
-
-    Raises:
-        ConfigError: The profile names no folder.
-    """
-    profile = deployed.profile
-    base = profile_path(deployed.settings.data.profile).parent
-    if not profile.knowledge:
-        raise ConfigError(
-            f"The profile {profile.name!r} names no folder of documents.", f"Name one: `{index_command(deployed)}`."
-        )
-    return [
-        Folder(
-            (base / entry.path).resolve(), entry.source, entry.version, DialectSettings(entry.dialect, entry.variables)
-        )
-        for entry in profile.knowledge
-    ]
-
-
 def _reading(deployed: Deployment, path: Path) -> DialectSettings:
     """Return how the Markdown of a folder is written, as the profile says where it names the folder."""
     if not deployed.profile.knowledge:
@@ -154,12 +133,7 @@ def index(deployed: Deployment, folders: list[Folder], *, vectors: bool = True) 
             bar.set_postfix_str(Path(path).name, refresh=False)
             bar.update(done - bar.n)
 
-        report = ingest(
-            folders,
-            directory=deployed.knowledge_folder,
-            kb_ids_from=deployed.profile.kb_ids_from,
-            on_progress=advance,
-        )
+        report = index_documents(deployed, folders, advance)
     for note in (*report.skipped, *report.warnings):
         print(f"{note.path}: {note.reason}", file=sys.stderr)
     if report.markup:
@@ -169,7 +143,6 @@ def index(deployed: Deployment, folders: list[Folder], *, vectors: bool = True) 
             '`dialect = "mkdocs"` under [[knowledge]] in the profile.',
             file=sys.stderr,
         )
-    write_graph(deployed)
     made = _fill(deployed) if vectors else ""
     copies = f" (of these, {report.folded} the same as others)" if report.folded else ""
     parts = f", {report.parts} only parts of other pages" if report.parts else ""

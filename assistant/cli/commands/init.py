@@ -10,9 +10,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from assistant.cli.commands.index import index, profile_folders, show_progress
+from assistant.cli.commands.index import index, show_progress
 from assistant.config.profiles import at_home
 from assistant.deployment import Deployment, deployment
+from assistant.indexing import profile_folders
 from assistant.onboarding.profile_text import ProfileDraft, describe_scope, write_profile
 from assistant.onboarding.survey import FolderSurvey, survey_folder
 from assistant.starter_questions import choose_starter_questions

@@ -21,10 +21,11 @@ from assistant.turns.views import cited_of
 from assistant.web.callers import Asker, Served, identify
 from assistant.web.faults import fault_response
 from assistant.web.limits import replay_body
+from assistant.web.page.documents import document_routes
 from assistant.web.page.languages import language_of
 from assistant.web.page.look import Look
 from assistant.web.page.queue import own_session, read_cancel, read_event, unknown_session
-from assistant.web.page.small_pages import export_conversation, no_export_html, passages_html
+from assistant.web.page.small_pages import STATIC_HEADERS, export_conversation, no_export_html, passages_html
 from assistant.web.paths import wrong_method
 from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.evidence import EvidenceItem
@@ -57,11 +58,6 @@ _ICON: Final = (
     "d='M16 2 4 7v9c0 7 5 12 12 14 7-2 12-7 12-14V7z'/%3E%3Cpath fill='none' stroke='white' stroke-width='3' "
     "d='m10 16 4 4 8-9'/%3E%3C/svg%3E"
 )
-_HEADERS: Final = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-}
 
 
 def mount_page(app: FastAPI) -> None:
@@ -79,6 +75,7 @@ def mount_page(app: FastAPI) -> None:
     from assistant.web.page.script import head
 
     app.include_router(_pages(app))
+    app.include_router(document_routes(app.state.deployed, app.state.indexing))
     page = ChatPage(app)
     gr.mount_gradio_app(
         app,
@@ -132,7 +129,7 @@ class Guard:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update({**_HEADERS, "Content-Security-Policy": _POLICY})
+                headers.update({**STATIC_HEADERS, "Content-Security-Policy": _POLICY})
             await send(message)
 
         await self._page(scope, answer, sending)
@@ -214,7 +211,7 @@ def _pages(app: FastAPI) -> APIRouter:
 
     @router.get("/style.css")
     async def style() -> Response:
-        return Response(CSS, media_type="text/css", headers=_HEADERS)
+        return Response(CSS, media_type="text/css", headers=STATIC_HEADERS)
 
     @router.get("/passage")
     async def passage(
@@ -233,7 +230,7 @@ def _pages(app: FastAPI) -> APIRouter:
             turns = []
         raw = next((turn.result for turn in turns if turn.turn_id == t), None)
         items = _items(StructuredAgentResult.model_validate(raw), look, n, r) if raw else []
-        headers = {**_HEADERS, "Content-Security-Policy": _STATIC_POLICY}
+        headers = {**STATIC_HEADERS, "Content-Security-Policy": _STATIC_POLICY}
         return HTMLResponse(passages_html(items, look), 200 if items else 404, headers)
 
     @router.get("/export/{thread:path}.md")
@@ -242,9 +239,11 @@ def _pages(app: FastAPI) -> APIRouter:
         try:
             text = export_conversation(await service.turns(caller, thread), look)
         except (UnknownThread, InputError):
-            return HTMLResponse(no_export_html(look), 404, {**_HEADERS, "Content-Security-Policy": _STATIC_POLICY})
+            return HTMLResponse(
+                no_export_html(look), 404, {**STATIC_HEADERS, "Content-Security-Policy": _STATIC_POLICY}
+            )
         name = quote(f"{profile.name}-{thread[:12]}.md", safe="")
-        headers = {**_HEADERS, "Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
+        headers = {**STATIC_HEADERS, "Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
         return Response(text, media_type="text/markdown; charset=utf-8", headers=headers)
 
     return router

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from assistant.turns.transcript import Turn
 from assistant.web.page.look import Look
 from assistant.web.page.markdown import safe_html, words
 from assistant.web.page.panels import article_address, article_name
 from contracts.evidence import EvidenceItem
+
+STATIC_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+"""The headers of every page."""
 
 
 def passages_html(items: Sequence[EvidenceItem], look: Look) -> str:
@@ -22,19 +30,27 @@ def passages_html(items: Sequence[EvidenceItem], look: Look) -> str:
         note = f'<p class="dim">{look.say("passage_note")}</p>'
         texts_of = (safe_html(item.snippet, look.profile.allowed_link_domains) for item in items)
         body = place + "<hr>".join(f'<div class="answer">{html}</div>' for html in texts_of) + note
-    return _small_page(title, body, look)
+    return small_page(title, body, look)
 
 
 def no_export_html(look: Look) -> str:
     """Return the small page that says that the conversation to export does not exist."""
     back = f'<p><a href="/">{look.say("back")}</a></p>'
-    return _small_page(look.say("no_export"), f"<p>{look.say('no_export_way_out')}</p>{back}", look)
+    return small_page(look.say("no_export"), f"<p>{look.say('no_export_way_out')}</p>{back}", look)
 
 
-def _small_page(title: str, body: str, look: Look) -> str:
+def small_page(title: str, body: str, look: Look, *, head: str = "") -> str:
+    """Return a page that needs no script.
+
+    Args:
+        title: Its title, as HTML.
+        body: Its content, as HTML.
+        look: The reader's language.
+        head: More for its head, as HTML.
+    """
     return (
         f'<!doctype html><html lang="{look.language}"><head><meta charset="utf-8"><title>{title}</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">{head}'
         '<link rel="icon" href="data:,"><link rel="stylesheet" href="/page/style.css"></head>'
         f'<body class="passage"><main class="guardian"><h1>{title}</h1>{body}</main></body></html>'
     )

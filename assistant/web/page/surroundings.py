@@ -90,6 +90,12 @@ def header_html(look: Look, *, theme: bool = True) -> str:
     )
     title = look.say("title", product=look.profile.product)
     view = f'<span class="chip view">{look.say("operator")}</span>' if look.operator else ""
+    documents = (
+        f'<a class="button" href="/documents" aria-label="{look.say("documents")}">'
+        f'<span class="long">{look.say("documents")}</span><span class="short" aria-hidden="true">🗎</span></a>'
+        if look.operator
+        else ""
+    )
     light = (
         f'<button type="button" data-act="theme" aria-label="{look.say("theme")}" title="{look.say("theme")}">◐</button>'
         if theme
@@ -103,7 +109,7 @@ def header_html(look: Look, *, theme: bool = True) -> str:
         f'title="{look.say("menu")}">☰</button>'
         f'<div class="name"><h1>{title}{view}</h1>'
         f"<p>{look.say('subtitle')}</p></div>"
-        f'<div class="actions"><a class="button" data-act="export" href="#" aria-label="{look.say("export")}" '
+        f'<div class="actions">{documents}<a class="button" data-act="export" href="#" aria-label="{look.say("export")}" '
         f'title="{look.say("export_hint")}" hidden><span class="long">{look.say("export")}</span>'
         f'<span class="short" aria-hidden="true">⤓</span></a>'
         f"{switch}{light}</div></div>"
