@@ -8,7 +8,13 @@ from pathlib import PurePosixPath
 
 from language.clean import clean
 
-LIBRARIES = {".html": "selectolax", ".htm": "selectolax", ".docx": "mammoth", ".pdf": "pypdf"}
+LIBRARIES = {
+    ".html": "selectolax",
+    ".htm": "selectolax",
+    ".docx": "mammoth",
+    ".xlsx": "openpyxl",
+    ".pdf": "pypdf",
+}
 """The endings that are read, and the library of the extra `formats` that each needs first."""
 MAX_TEXT = 5_000_000
 """Characters of text; a book has one million."""
@@ -34,15 +40,17 @@ class Document:
         title: The document's own title; empty if it has none.
         url: Its own address, http or https; empty if it names none.
         updated: The day of its last change, `YYYY-MM-DD`; empty if it names none.
+        problem: What was left out that its reader would miss, and what to do; empty if nothing was.
     """
 
     text: str
     title: str = ""
     url: str = ""
     updated: str = ""
+    problem: str = ""
 
 
-def document(text: str, *, title: str = "", url: str = "", updated: str = "") -> Document:
+def document(text: str, *, title: str = "", url: str = "", updated: str = "", problem: str = "") -> Document:
     """Return a document with its own metadata made safe to store.
 
     Raises:
@@ -51,8 +59,7 @@ def document(text: str, *, title: str = "", url: str = "", updated: str = "") ->
     text = clean(text).strip("\n")
     if not text.strip():
         raise Unfit("has no text: if it is made of pictures, run text recognition (OCR) on it first, or remove it")
-    if len(text) > MAX_TEXT:
-        raise Unfit(f"has more than {MAX_TEXT:,} characters of text: split it")
+    check_length(len(text))
     day = _ISO_DATE.match(updated.strip())
     address = url.strip()
     return Document(
@@ -60,7 +67,18 @@ def document(text: str, *, title: str = "", url: str = "", updated: str = "") ->
         " ".join(clean(title).split())[:300],
         address if _WEB.fullmatch(address) else "",
         day.group() if day else "",
+        problem,
     )
+
+
+def check_length(characters: int) -> None:
+    """See that a document has not too much text.
+
+    Raises:
+        Unfit: It has.
+    """
+    if characters > MAX_TEXT:
+        raise Unfit(f"has more than {MAX_TEXT:,} characters of text: split it")
 
 
 def suffix_of(path: str) -> str:

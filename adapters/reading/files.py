@@ -9,13 +9,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from adapters.reading.document import LIBRARIES, Unfit
+from adapters.reading.document import LIBRARIES, Unfit, suffix_of
 from language.clean import clean
 
 MARKDOWN = (".md", ".markdown")
 SUFFIXES = (*MARKDOWN, *LIBRARIES)
-_OPEN_IN_WORD = "~$"
-"""How the file that Word keeps beside an open one begins."""
+_OPEN_IN_OFFICE = "~$"
+"""How the file that Word or Excel keeps beside an open one begins."""
+_OLD = {".doc": ".docx", ".xls": ".xlsx"}
+_WITH_MACROS = {".docm": ".docx", ".xlsm": ".xlsx", ".xlsb": ".xlsx"}
+_UNREAD = {
+    **{ending: f"is of an old format, which is not read: save it as {new}" for ending, new in _OLD.items()},
+    **{ending: f"may hold macros, and is not read: save it as {new}" for ending, new in _WITH_MACROS.items()},
+}
+"""Why files are not read that somebody may take for documents that are."""
 FACTOR = 5
 """How much larger than a Markdown file one of another format may be: most of it are pictures and fonts."""
 _BINARY = b"\x00"
@@ -78,8 +85,12 @@ def walk(root: Path, others: Collection[Path] = ()) -> Scan:
             continue
         waiting += reversed([Path(entry.path) for entry in _list_entries(entries, root, others, scan)])
         for entry in entries:
-            if entry.name.casefold().endswith(SUFFIXES) and not entry.name.startswith(_OPEN_IN_WORD):
+            if entry.name.startswith(_OPEN_IN_OFFICE):
+                continue
+            if entry.name.casefold().endswith(SUFFIXES):
                 _examine(Path(entry.path), root, scan)
+            elif (ending := suffix_of(entry.name)) in _UNREAD and entry.is_file(follow_symlinks=False):
+                scan.skipped.append(SkippedFile(clean(_relative(Path(entry.path), root)), _UNREAD[ending]))
     scan.found.sort(key=lambda found: found.path)
     return scan
 

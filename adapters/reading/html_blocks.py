@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from adapters.reading.markdown import escape
+
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
@@ -62,7 +64,6 @@ _HEADING = re.compile(r"h[1-6]")
 _BREAK = "\ue000"
 """A line break inside a paragraph, while white space is still to be joined."""
 _SPACE = re.compile(r"[ \t\n\r\f\u00a0]+")
-_TEXT_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|&(?=#?\w{1,40};)|`")
 _STRUCTURE = re.compile(r"^(?=#{1,6}(?:\s|$)|~{3}|(?:[-=*_][ \t]*)+$)")
 _LANGUAGE = re.compile(r"(?:language|lang|highlight|brush|sourceCode)[-: ]\s*([A-Za-z][\w+#-]{0,20})")
 _ANCHOR = re.compile(r"[^\s{}]{1,100}")
@@ -117,7 +118,7 @@ def _flat(text: str) -> str:
 
 def _inside(node: LexborNode, depth: int) -> list[_Piece]:
     if depth > _DEEPEST:
-        return [_escape(node.text(separator=" "))]
+        return [escape(node.text(separator=" "))]
     found: list[_Piece] = []
     child = node.first_child
     while child is not None:
@@ -129,7 +130,7 @@ def _inside(node: LexborNode, depth: int) -> list[_Piece]:
 def _node(node: LexborNode, depth: int) -> list[_Piece]:  # noqa: PLR0911 - one line per kind of element
     tag = node.tag or ""
     if tag == "-text":
-        return [_escape(node.text_content or "")]
+        return [escape(node.text_content or "")]
     if tag.startswith(("-", "!")):
         return []
     if _HEADING.fullmatch(tag):
@@ -170,12 +171,6 @@ def _label(node: LexborNode, depth: int) -> str:
     return f"**{words}**" if words else ""
 
 
-def _escape(text: str) -> str:
-    """Return words in which nothing reads as a tag, an entity or code."""
-    escapes = {"<": "&lt;", "&": "&amp;", "`": "\\`"}
-    return _TEXT_MARKUP.sub(lambda found: escapes[found.group()], text)
-
-
 def _heading(node: LexborNode, level: int, depth: int) -> _HtmlBlock:
     words = _line(_inside(node, depth)).replace("**", "")
     parent = node.parent
@@ -214,7 +209,7 @@ def _image(node: LexborNode) -> str:
         return ""
     if not source or source[:5].lower() == "data:" or len(source) > 500:
         source = "image"
-    label = _escape(words).replace("[", "(").replace("]", ")")
+    label = escape(words).replace("[", "(").replace("]", ")")
     address = re.sub(r"[\s()<>]", "", source)
     return f"![{label}]({address})"
 

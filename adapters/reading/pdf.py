@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, NoReturn
 
-from adapters.reading.document import MAX_TEXT, Document, Unfit, document
+from adapters.reading.document import Document, Unfit, check_length, document
+from adapters.reading.markdown import BULLET, STRUCTURE
 from language.patterns import read_wording
 from language.words import detect
 
@@ -38,8 +39,6 @@ _PAGE_NUMBER = _WORDING.pattern("page_number")
 
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st"}
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\n(?=[a-zа-яё])")
-_BULLET = re.compile(r"^[•▪●◦‣∙·\uf0b7\uf0a7][ \t]*", re.MULTILINE)
-_STRUCTURE = re.compile(r"^(?=#{1,6}(?:\s|$)|`{3}|~{3}|>|(?:[-=*_][ \t]*)+$|\[[^\]\n]{1,200}\]:)", re.MULTILINE)
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|&(?=#?\w{1,40};)")
 _FILE_TITLE = re.compile(
     r"^Microsoft (?:Word|PowerPoint|Excel) - |\.(?:docx?|odt|rtf|indd|pptx?|xlsx?|tex|dvi)$", re.IGNORECASE
@@ -94,8 +93,7 @@ def _texts(reader: PdfReader, count: int) -> Iterator[str]:
         except (PyPdfError, ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
             text, failed, last = "", failed + 1, error
         size += len(text)
-        if size > MAX_TEXT:
-            _refuse(f"has more than {MAX_TEXT:,} characters of text: split it")
+        check_length(size)
         yield text
     if last is not None and failed == count:
         raise last
@@ -175,7 +173,7 @@ def _assemble_pages(pages: list[list[str]], chapters: dict[int, list[tuple[int, 
 
 def _prose(lines: list[str]) -> str:
     text = _HYPHEN.sub("", "\n".join(lines))
-    return _BULLET.sub("- ", _STRUCTURE.sub(r"\\", _safe(text)))
+    return BULLET.sub("- ", STRUCTURE.sub(r"\\", _safe(text)))
 
 
 def _safe(text: str) -> str:

@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Self
 
@@ -95,7 +95,8 @@ class TextReader:
             Unfit: It cannot be read as text.
         """
         if suffix_of(path) in LIBRARIES:
-            return Text(self._convert(suffix_of(path), content), sha256(content).hexdigest(), lines=())
+            found = self._convert(suffix_of(path), content)
+            return Text(_with_front_matter(found, path), sha256(content).hexdigest(), problem=found.problem, lines=())
         text = _as_seen(files.decode(content))
         if not _is_flattened(path, reading):
             return Text(text, sha256(content).hexdigest())
@@ -104,18 +105,18 @@ class TextReader:
         digest = sha256(f"{reading.dialect}\n".encode() + known).hexdigest()
         return Text(flat.text, digest, flat.alone, flat.problem, flat.lines)
 
-    def _convert(self, kind: str, content: bytes) -> str:
+    def _convert(self, kind: str, content: bytes) -> Document:
         # A file is read twice in a run, to judge and to cut it; its text waits on the disk in between.
         if self._kept is None:
             self._kept = Path(self._open.enter_context(TemporaryDirectory()))
         kept = self._kept / f"{sha256(content).hexdigest()}{kind}"
         if kept.exists():
-            return kept.read_text("utf-8")
+            return Document(**json.loads(kept.read_bytes()))
         if self._converter is None:
             self._converter = self._open.enter_context(Converter())
-        text = _with_front_matter(self._converter.read(kind, content))
-        kept.write_text(text, "utf-8", newline="\n")
-        return text
+        found = self._converter.read(kind, content)
+        kept.write_text(json.dumps(asdict(found)), "utf-8")
+        return found
 
     def __enter__(self) -> Self:
         return self
@@ -138,8 +139,10 @@ def _is_flattened(path: str, reading: DialectSettings) -> bool:
     return reading.dialect is not Dialect.PLAIN and suffix_of(path) not in LIBRARIES
 
 
-def _with_front_matter(found: Document) -> str:
-    said = {"title": found.title, "url": found.url, "updated": found.updated}
+def _with_front_matter(found: Document, path: str) -> str:
+    # The headings of a spreadsheet are the names of its sheets.
+    title = found.title or (PurePosixPath(path).stem if suffix_of(path) == ".xlsx" else "")
+    said = {"title": title, "url": found.url, "updated": found.updated}
     # A string of JSON is one of YAML.
     lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in said.items() if value]
     return "\n".join(["---", *lines, "---", "", found.text])

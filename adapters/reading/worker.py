@@ -1,4 +1,4 @@
-"""The process that reads HTML, Word and PDF files for another one: `python -m adapters.reading.worker`.
+"""The process that reads files of other formats than Markdown for another one: `python -m adapters.reading.worker`.
 
 Each request is a line with the file's extension and length, then the file's bytes. Each reply is a line of JSON: the
 document, or why it is unfit. A file that takes too long ends the process; the other side handles that.
@@ -18,7 +18,7 @@ from importlib import import_module
 
 from adapters.reading.document import MEMORY, SECONDS, Document, Unfit
 
-_MODULES = {".html": "html", ".htm": "html", ".docx": "docx", ".pdf": "pdf"}
+_MODULES = {".html": "html", ".htm": "html", ".docx": "docx", ".xlsx": "xlsx", ".pdf": "pdf"}
 
 
 def main() -> None:

@@ -173,7 +173,7 @@ def _index(commands: _Commands) -> None:
     parser = _command(
         commands,
         "index",
-        "index Markdown files; only changed files are read again",
+        "index Markdown, HTML, Word, Excel and PDF files; only changed files are read again",
         [
             "guardian index",
             "guardian index ~/docs --version 5.0",
@@ -182,7 +182,7 @@ def _index(commands: _Commands) -> None:
             "guardian index --profile my.toml --watch",
         ],
     )
-    parser.add_argument("path", nargs="?", help="folder of Markdown files (default: the folders of the profile)")
+    parser.add_argument("path", nargs="?", help="folder of documents (default: the folders of the profile)")
     parser.add_argument(
         "--as", dest="source", choices=("doc", "policy"), default="doc", help="kind of source that the files are"
     )

@@ -10,7 +10,7 @@ from adapters.reading.dialects import DialectSettings
 from adapters.reading.document import LIBRARIES
 from contracts.enums import Dialect
 from tests.support.markdown_pages import age, documents, found, write
-from tests.support.office import docx, paragraph, pdf
+from tests.support.office import cell, docx, paragraph, pdf, sheet, xlsx
 
 
 @pytest.fixture
@@ -42,6 +42,25 @@ def test_files_of_every_format_are_found_by_their_words(docs: Path, kb: Path) ->
     # The number of a page is shown, and found by nobody.
     assert documents(kb, "page 2") == ["docs/manual.pdf"]
     assert all("first page" in item.snippet for item in found(kb, "page 2"))
+
+
+def test_a_spreadsheet_is_named_by_its_properties_or_its_file_and_its_formulas_are_told(docs: Path, kb: Path) -> None:
+    """The names of its sheets are places in it; what no program has computed is a warning, in each run."""
+    fruit = sheet(("Fruit", "Price"), ("quince", cell(None, formula="1+1")))
+    write(docs, {"prices.XLSX": xlsx({"Sheet1": fruit}), "b.xlsx": xlsx({"S": sheet(("quince",))}, title="Trees")})
+    report = ingest(docs, directory=kb)
+    assert [(warning.path, "formulas" in warning.reason) for warning in report.warnings] == [("docs/prices.XLSX", True)]
+    assert ingest(docs, directory=kb).warnings == report.warnings
+    told = {item.document: (item.title, item.heading, item.lines) for item in found(kb, "quince")}
+    assert told == {"docs/prices.XLSX": ("prices", "Sheet1", None), "docs/b.xlsx": ("Trees", "S", None)}
+
+
+def test_files_of_old_formats_and_with_macros_are_told_with_the_way_out(docs: Path, kb: Path) -> None:
+    """Somebody may take them for documents that are read; what Office keeps beside an open file is none."""
+    write(docs, {"a.md": "apple", "b.DOC": b"x", "c.xls": b"x", "d/e.xlsm": b"x", "~$c.xls": b"x", "f.txt": b"x"})
+    skipped = ingest(docs, directory=kb).skipped
+    assert [item.path for item in skipped] == ["docs/b.DOC", "docs/c.xls", "docs/d/e.xlsm"]
+    assert [item.reason.partition(": ")[2] for item in skipped] == ["save it as .docx", *["save it as .xlsx"] * 2]
 
 
 def test_a_passage_of_a_pdf_is_of_the_page_that_it_cites(docs: Path, kb: Path) -> None:

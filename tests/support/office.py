@@ -1,4 +1,4 @@
-"""Word and PDF files made by hand, byte by byte, for the tests of reading them."""
+"""Word, Excel and PDF files made by hand, byte by byte, for the tests of reading them."""
 
 from __future__ import annotations
 
@@ -44,24 +44,98 @@ def docx(body: str, *, title: str = "", parts: Mapping[str, str | bytes] | None 
         f'<w:abstractNum w:abstractNumId="{n}"><w:lvl w:ilvl="0"><w:numFmt w:val="{kind}"/></w:lvl></w:abstractNum>'
         for n, kind in ((1, "bullet"), (2, "decimal"))
     ) + "".join(f'<w:num w:numId="{n}"><w:abstractNumId w:val="{n}"/></w:num>' for n in (1, 2))
-    core = (
-        '<cp:coreProperties xmlns:cp="urn:cp" xmlns:dc="urn:dc" xmlns:dcterms="urn:dcterms">'
-        f"<dc:title>{escape(title)}</dc:title><dcterms:modified>2025-01-02T03:04:05Z</dcterms:modified></cp:coreProperties>"
-    )
     whole = {
         "[Content_Types].xml": _TYPES,
         "_rels/.rels": _LINKS,
         "word/styles.xml": f"<w:styles {_WORD}>{styles}</w:styles>",
         "word/numbering.xml": f"<w:numbering {_WORD}>{numbering}</w:numbering>",
         "word/document.xml": f"<w:document {_WORD}><w:body>{body}</w:body></w:document>",
-        "docProps/core.xml": core,
-        **(parts or {}),
     }
+    return _archive(whole, title, parts or {})
+
+
+def _archive(whole: Mapping[str, str], title: str, parts: Mapping[str, str | bytes]) -> bytes:
+    """Return an archive with the properties that Office writes; `parts` stand in place of its own."""
+    core = (
+        '<cp:coreProperties xmlns:cp="urn:cp" xmlns:dc="urn:dc" xmlns:dcterms="urn:dcterms">'
+        f"<dc:title>{escape(title)}</dc:title><dcterms:modified>2025-01-02T03:04:05Z</dcterms:modified></cp:coreProperties>"
+    )
     file = BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in whole.items():
+        for name, content in {**whole, "docProps/core.xml": core, **parts}.items():
             archive.writestr(name, content)
     return file.getvalue()
+
+
+SHEETS = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_SHEET_TYPES = "application/vnd.openxmlformats-officedocument.spreadsheetml."
+FORMATS = ("General", "yyyy-mm-dd", '#,##0.00\\ "₽"', "0%", "00000", ";;;", "h:mm", "[h]:mm:ss", '0" pcs";(0)')
+"""The formats that a cell of `sheet` may name by their place."""
+
+
+def cell(value: str | float | None, kind: int = 0, *, formula: str = "") -> str:
+    """Return a cell of a sheet; its place is behind the last one."""
+    how = f"<f>{escape(formula)}</f>" if formula else ""
+    if value is None:
+        return f'<c s="{kind}">{how}</c>'
+    if isinstance(value, str) and not formula:
+        return f'<c s="{kind}" t="inlineStr"><is><t xml:space="preserve">{escape(value)}</t></is></c>'
+    text = ' t="str"' * isinstance(value, str)
+    return f'<c s="{kind}"{text}>{how}<v>{escape(str(value))}</v></c>'
+
+
+def sheet(*rows: Sequence[str | float | None], before: str = "", after: str = "") -> str:
+    """Return a sheet; a value that begins with `<` is a finished cell, and a row of one that begins so, a finished row."""
+    lines = [
+        row
+        if isinstance(row, str)
+        else f"<row>{''.join(v if isinstance(v, str) and v.startswith('<c ') else cell(v) for v in row)}</row>"
+        for row in rows
+    ]
+    return f"<worksheet {SHEETS}>{before}<sheetData>{''.join(lines)}</sheetData>{after}</worksheet>"
+
+
+def xlsx(
+    sheets: Mapping[str, str],
+    *,
+    title: str = "",
+    hidden: Mapping[str, str] | None = None,
+    parts: Mapping[str, str | bytes] | None = None,
+) -> bytes:
+    """Return an Excel file of sheets by their names; `hidden` says of some how they are hidden."""
+    numbers = range(1, len(sheets) + 1)
+    types = "".join(
+        f'<Override PartName="/{name}.xml" ContentType="{_SHEET_TYPES}{kind}+xml"/>'
+        for name, kind in [
+            ("xl/workbook", "sheet.main"),
+            ("xl/styles", "styles"),
+            ("xl/sharedStrings", "sharedStrings"),
+            *((f"xl/worksheets/sheet{n}", "worksheet") for n in numbers),
+        ]
+    )
+    links = "".join(
+        f'<Relationship Id="r{n}" Type="{_OFFICE}/worksheet" Target="worksheets/sheet{n}.xml"/>' for n in numbers
+    )
+    links += f'<Relationship Id="s" Type="{_OFFICE}/styles" Target="styles.xml"/>'
+    links += f'<Relationship Id="t" Type="{_OFFICE}/sharedStrings" Target="sharedStrings.xml"/>'
+    named = "".join(
+        f'<sheet name="{escape(name)}" sheetId="{n}" r:id="r{n}" state="{(hidden or {}).get(name, "visible")}"/>'
+        for n, name in enumerate(sheets, 1)
+    )
+    codes = "".join(f'<numFmt numFmtId="{164 + n}" formatCode="{escape(code)}"/>' for n, code in enumerate(FORMATS))
+    kinds = "".join(f'<xf numFmtId="{164 + n}" applyNumberFormat="1"/>' for n in range(len(FORMATS)))
+    whole = {
+        "[Content_Types].xml": _TYPES.partition("<Override")[0] + types + "</Types>",
+        "_rels/.rels": _LINKS.replace("word/document", "xl/workbook"),
+        "xl/workbook.xml": f'<workbook {SHEETS} xmlns:r="{_OFFICE}"><sheets>{named}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f"{_LINKS.partition('<Relationship Id')[0]}{links}</Relationships>",
+        "xl/styles.xml": f"<styleSheet {SHEETS}><numFmts>{codes}</numFmts><fonts><font/></fonts><fills><fill><patternFill/></fill></fills>"
+        f"<borders><border/></borders><cellStyleXfs><xf/></cellStyleXfs><cellXfs>{kinds}</cellXfs></styleSheet>",
+        "xl/sharedStrings.xml": f"<sst {SHEETS}/>",
+        **{f"xl/worksheets/sheet{n}.xml": content for n, content in zip(numbers, sheets.values(), strict=True)},
+    }
+    return _archive(whole, title, parts or {})
 
 
 def pdf(
