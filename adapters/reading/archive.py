@@ -48,3 +48,13 @@ def read_properties(content: bytes) -> dict[str, str]:
             raise Unfit("is encrypted: save it without a password")
         core = archive.read("docProps/core.xml") if "docProps/core.xml" in names else b""
     return {name.decode(): html.unescape(value.decode("utf-8", "replace")) for name, value in _CORE.findall(core)}
+
+
+def without_media(content: bytes) -> BytesIO:
+    """Return an archive whose pictures, films and the like are empty, so that they are never unpacked."""
+    slim = BytesIO()
+    with ZipFile(BytesIO(content)) as archive, ZipFile(slim, "w") as copy:
+        for name in dict.fromkeys(archive.namelist()):
+            copy.writestr(name, archive.read(name) if name.casefold().endswith(PARTS) else b"")
+    slim.seek(0)
+    return slim

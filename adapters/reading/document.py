@@ -13,6 +13,7 @@ LIBRARIES = {
     ".htm": "selectolax",
     ".docx": "mammoth",
     ".xlsx": "openpyxl",
+    ".pptx": "pptx",
     ".pdf": "pypdf",
 }
 """The endings that are read, and the library of the extra `formats` that each needs first."""

@@ -15,9 +15,9 @@ from language.clean import clean
 MARKDOWN = (".md", ".markdown")
 SUFFIXES = (*MARKDOWN, *LIBRARIES)
 _OPEN_IN_OFFICE = "~$"
-"""How the file that Word or Excel keeps beside an open one begins."""
-_OLD = {".doc": ".docx", ".xls": ".xlsx"}
-_WITH_MACROS = {".docm": ".docx", ".xlsm": ".xlsx", ".xlsb": ".xlsx"}
+"""How the file that Word, Excel or PowerPoint keeps beside an open one begins."""
+_OLD = {".doc": ".docx", ".xls": ".xlsx", ".ppt": ".pptx"}
+_WITH_MACROS = {".docm": ".docx", ".xlsm": ".xlsx", ".xlsb": ".xlsx", ".pptm": ".pptx"}
 _UNREAD = {
     **{ending: f"is of an old format, which is not read: save it as {new}" for ending, new in _OLD.items()},
     **{ending: f"may hold macros, and is not read: save it as {new}" for ending, new in _WITH_MACROS.items()},

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from adapters.reading.markdown import escape
+from adapters.reading.markdown import escape, write_picture
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -209,9 +209,7 @@ def _image(node: LexborNode) -> str:
         return ""
     if not source or source[:5].lower() == "data:" or len(source) > 500:
         source = "image"
-    label = escape(words).replace("[", "(").replace("]", ")")
-    address = re.sub(r"[\s()<>]", "", source)
-    return f"![{label}]({address})"
+    return write_picture(words, re.sub(r"[\s()<>]", "", source))
 
 
 def _code(node: LexborNode) -> str:

@@ -32,6 +32,11 @@ def write_lines(text: str) -> str:
     return STRUCTURE.sub(r"\\", escape(BULLET.sub("- ", "\n".join(lines).strip())))
 
 
+def write_picture(words: str, address: str = "image") -> str:
+    """Return the description of a picture."""
+    return f"![{escape(words).replace('[', '(').replace(']', ')')}]({address})"
+
+
 def write_table(rows: Sequence[Sequence[str]]) -> str:
     """Return rows of the same length as a table; the first one is its head."""
     lines = [f"| {' | '.join(map(_cell, row))} |" for row in rows]

@@ -139,9 +139,12 @@ def _is_flattened(path: str, reading: DialectSettings) -> bool:
     return reading.dialect is not Dialect.PLAIN and suffix_of(path) not in LIBRARIES
 
 
+_NAMED_BY_FILE = (".xlsx", ".pptx")
+"""Where a heading is a place and no title: the name of a sheet, the number of a slide."""
+
+
 def _with_front_matter(found: Document, path: str) -> str:
-    # The headings of a spreadsheet are the names of its sheets.
-    title = found.title or (PurePosixPath(path).stem if suffix_of(path) == ".xlsx" else "")
+    title = found.title or (PurePosixPath(path).stem if suffix_of(path) in _NAMED_BY_FILE else "")
     said = {"title": title, "url": found.url, "updated": found.updated}
     # A string of JSON is one of YAML.
     lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in said.items() if value]

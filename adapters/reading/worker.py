@@ -18,7 +18,7 @@ from importlib import import_module
 
 from adapters.reading.document import MEMORY, SECONDS, Document, Unfit
 
-_MODULES = {".html": "html", ".htm": "html", ".docx": "docx", ".xlsx": "xlsx", ".pdf": "pdf"}
+_MODULES = {".html": "html", ".htm": "html", ".docx": "docx", ".xlsx": "xlsx", ".pptx": "pptx", ".pdf": "pdf"}
 
 
 def main() -> None:

@@ -173,7 +173,7 @@ def _index(commands: _Commands) -> None:
     parser = _command(
         commands,
         "index",
-        "index Markdown, HTML, Word, Excel and PDF files; only changed files are read again",
+        "index Markdown, HTML, Word, Excel, PowerPoint and PDF files; only changed files are read again",
         [
             "guardian index",
             "guardian index ~/docs --version 5.0",

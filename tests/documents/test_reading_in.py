@@ -11,6 +11,7 @@ from adapters.reading.document import LIBRARIES
 from contracts.enums import Dialect
 from tests.support.markdown_pages import age, documents, found, write
 from tests.support.office import cell, docx, paragraph, pdf, sheet, xlsx
+from tests.support.presentations import Page, pptx
 
 
 @pytest.fixture
@@ -57,10 +58,26 @@ def test_a_spreadsheet_is_named_by_its_properties_or_its_file_and_its_formulas_a
 
 def test_files_of_old_formats_and_with_macros_are_told_with_the_way_out(docs: Path, kb: Path) -> None:
     """Somebody may take them for documents that are read; what Office keeps beside an open file is none."""
-    write(docs, {"a.md": "apple", "b.DOC": b"x", "c.xls": b"x", "d/e.xlsm": b"x", "~$c.xls": b"x", "f.txt": b"x"})
+    others = dict.fromkeys(("b.DOC", "c.xls", "d/e.xlsm", "f.ppt", "g.pptm", "~$c.xls", "h.txt"), b"x")
+    write(docs, {"a.md": "apple", **others})
     skipped = ingest(docs, directory=kb).skipped
-    assert [item.path for item in skipped] == ["docs/b.DOC", "docs/c.xls", "docs/d/e.xlsm"]
-    assert [item.reason.partition(": ")[2] for item in skipped] == ["save it as .docx", *["save it as .xlsx"] * 2]
+    assert [(item.path, item.reason.partition(": ")[2]) for item in skipped] == [
+        ("docs/b.DOC", "save it as .docx"),
+        ("docs/c.xls", "save it as .xlsx"),
+        ("docs/d/e.xlsm", "save it as .xlsx"),
+        ("docs/f.ppt", "save it as .pptx"),
+        ("docs/g.pptm", "save it as .pptx"),
+    ]
+
+
+def test_a_presentation_is_found_by_its_slides(docs: Path, kb: Path) -> None:
+    """The title of its first slide names it, else its file; short slides stand together in a passage."""
+    named = pptx(Page("Guide"), Page("Fruit", [("quince", 0)], notes="papaya"))
+    write(docs, {"a.pptx": named, "b.pptx": pptx(Page(boxes={"quince": (1, 1)}))})
+    report = ingest(docs, directory=kb)
+    assert (report.added, report.skipped, report.warnings, documents(kb, "papaya")) == (2, [], [], [])
+    told = {item.document: (item.title, item.heading, item.lines) for item in found(kb, "quince")}
+    assert told == {"docs/a.pptx": ("Guide", "", None), "docs/b.pptx": ("b", "Slide 1", None)}
 
 
 def test_a_passage_of_a_pdf_is_of_the_page_that_it_cites(docs: Path, kb: Path) -> None:

@@ -53,7 +53,7 @@ _RUN: Final[Mapping[str, str]] = {
 }
 _EXTRAS: Final[Mapping[str, str]] = {
     "otel": "Трассировка в сборщик OpenTelemetry.",
-    "formats": "Документы HTML, DOCX, XLSX и PDF.",
+    "formats": "Документы HTML, DOCX, XLSX, PPTX и PDF.",
     "neo4j": "Граф на отдельном сервере.",
     "postgres": "База данных для справок или индекс в PostgreSQL.",
     "eval": "Графики оценки и меры сходства двух текстов.",
