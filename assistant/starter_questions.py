@@ -30,6 +30,8 @@ _READ: Final = 20_000
 """Passages whose headings are looked at, of the documents nearest to the root."""
 _LENGTH: Final = range(8, 81)
 _WORDS: Final = range(2, 13)
+_PLACE: Final = re.compile(r"(?:page|slide|sheet|страница|слайд|лист) ?\d+", re.IGNORECASE)
+"""How the heading of a page, a slide or a sheet reads that has no name of its own."""
 _HOW_TO: Final = re.compile(r"how to (?=[a-z])", re.IGNORECASE)
 _ASKS: Final = {
     Language.EN: re.compile(r"(?:how|what|why|where|when|who|which|can|do|does|is|are)\b", re.IGNORECASE),
@@ -147,7 +149,8 @@ def list_candidates(headings: Iterable[Heading], language: Language) -> list[str
 
 def _may_be_asked(text: str) -> bool:
     # A first letter that is small is a file's name in the place of a title; a digit, a step's number.
-    return len(text) in _LENGTH and len(text.split()) in _WORDS and text[0].isalpha() and text[0] == text[0].upper()
+    begins = text[:1].isalpha() and text[0] == text[0].upper()
+    return begins and len(text) in _LENGTH and len(text.split()) in _WORDS and not _PLACE.fullmatch(text)
 
 
 def _as_question(text: str, language: Language) -> str:

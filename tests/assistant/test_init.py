@@ -211,7 +211,7 @@ async def test_questions_are_chosen_again_only_after_a_change(own: Desk) -> None
 
 
 def test_questions_come_before_other_headings_and_common_ones_are_left_out() -> None:
-    """A heading of several documents, a step's number and a file's name in the place of a title are no questions."""
+    """No question is a heading of several documents, the number of a step or a slide, and a file's name for a title."""
     headings = [
         Heading("a.md", "en", text)
         for text in (
@@ -221,6 +221,8 @@ def test_questions_come_before_other_headings_and_common_ones_are_left_out() -> 
             "Toner and paper",
             "How to open the door",
             "How doors work",
+            "Slide 10",
+            "Страница 12",
         )
     ]
     found = list_candidates([*headings, Heading("b.md", "en", "Before you start")], Language.EN)
