@@ -66,6 +66,9 @@ def _read_book(content: bytes) -> tuple[str, str]:
         # The library's remarks are about styles and the like, on which nothing here depends.
         warnings.simplefilter("ignore")
         with closing(load_workbook(BytesIO(content), read_only=True, data_only=True, keep_links=False)) as book:
+            if not book.sheetnames:
+                # The library finds no sheet in a file whose names follow the strict standard.
+                raise Unfit("has no sheet that is read: save it as an ordinary Excel workbook, not as Strict Open XML")
             sheets: list[Any] = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
             for sheet in sheets:
                 # The library says nowhere else which part of the archive a sheet is.

@@ -142,6 +142,7 @@ def with_sheet(content: str) -> bytes:
         (office.xlsx({"S": ""}, parts={"xl/sharedStrings.xml": DECLARED + "<sst>&m;</sst>"}), "save it again"),
         (with_sheet(" " * 30_000_000), "split it"),
         (with_sheet(sheet((), ())), "remove it"),
+        (office.xlsx({}), "not as Strict Open XML"),
         (with_sheet(sheet('<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>')), "split it"),
         (with_sheet(sheet('<row r="99999999999"><c><v>1</v></c></row>')), "save it again"),
         (with_sheet(sheet((cell(int("9" * 4000)).replace("9", "99"),))), "save it again"),
@@ -155,7 +156,7 @@ def with_sheet(content: str) -> bytes:
     ],
     ids=[
         *("no archive", "nothing", "csv", "encrypted", "cut", "broken", "entities", "outside", "shared entities"),
-        *("bomb", "empty", "last column", "row beyond", "number", "shared text"),
+        *("bomb", "empty", "strict", "last column", "row beyond", "number", "shared text"),
     ],
 )
 def test_a_bad_spreadsheet_is_refused_with_the_way_out(content: bytes, way_out: str) -> None:
