@@ -20,7 +20,7 @@ from assistant.indexing import index_documents, profile_folders
 from assistant.starter_questions import choose_starter_questions
 from assistant.wiring.documents import engine_of
 from assistant.wiring.rankers import embedder, fill_vectors
-from contracts.enums import Source
+from contracts.enums import Outcome, Source
 from contracts.errors import GuardianError, IndexBusy, InputError
 from language.figures.counted import count_noun
 
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
 
     def bring_up_to_date() -> None:
         print(index(deployed, folders), flush=True)
-        asyncio.run(choose_starter_questions(deployed))
+        _choose_questions(deployed)
         if engine:
             print(_fill_engine(deployed, engine), flush=True)
 
@@ -59,6 +59,16 @@ def run(options: argparse.Namespace) -> int:
         if engine:
             engine.close()
     return 0
+
+
+def _choose_questions(deployed: Deployment) -> None:
+    """Choose the questions of the welcome, with a bar for each that is tried."""
+    with _bar("questions tried") as bar:
+
+        def advance(_question: str, _outcome: Outcome) -> None:
+            bar.update()
+
+        asyncio.run(choose_starter_questions(deployed, advance))
 
 
 _LOOK_AGAIN_S = 1.0
