@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from adapters.index.ranking.embedder import BATCH, Embedder
+from adapters.index.ranking.embedder import BATCH, Embedder, Embedding
 from adapters.index.ranking.similarity import (
     Calibration,
     best_of,
@@ -37,6 +38,7 @@ Progress = Callable[[int, int], None]
 
 
 Writing = Callable[[], AbstractContextManager[object]]
+Run = Callable[[Coroutine[Any, Any, list[Embedding]]], list[Embedding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +58,25 @@ class VectorReport:
     fault: str = ""
 
 
-async def fill(
-    directory: Path, embedder: Embedder, on_progress: Progress | None = None, writing: Writing = nullcontext
+def fill(
+    directory: Path,
+    embedder: Embedder,
+    on_progress: Progress | None = None,
+    writing: Writing = nullcontext,
+    run: Run | None = None,
 ) -> VectorReport:
     """Make the missing vectors of all passages in the model's languages; the model is asked for nothing else.
 
     Batches are written as they arrive, so the next run continues after a killed one. At the end all vectors are
-    published in one file, and vectors that are no longer needed are deleted, of other models too. Call it in an event
-    loop of its own: it uses the database in this thread.
+    published in one file, and vectors that are no longer needed are deleted, of other models too. It reads and writes
+    files in this thread, in which no event loop may run.
 
     Args:
         directory: The folder of the knowledge base.
         embedder: The model.
         on_progress: Called after each batch.
         writing: The lock of indexing, entered for each write; without it, the caller holds the lock throughout.
+        run: Runs each call of the model on an event loop to its end; without it, on one of this call's own.
 
     Raises:
         KnowledgeError: The knowledge base cannot be read or written.
@@ -78,7 +85,8 @@ async def fill(
     with writing():
         store = Store(directory)
     try:
-        return await _fill(directory, store, embedder, on_progress, writing)
+        with asyncio.Runner() as own:
+            return _fill(directory, store, embedder, on_progress, writing, run or own.run)
     except (OSError, ValueError) as error:
         raise KnowledgeError(
             f"The vectors of the knowledge base in {directory} cannot be written: {error}.",
@@ -88,8 +96,8 @@ async def fill(
         store.close()
 
 
-async def _fill(
-    directory: Path, store: Store, embedder: Embedder, on_progress: Progress | None, writing: Writing
+def _fill(
+    directory: Path, store: Store, embedder: Embedder, on_progress: Progress | None, writing: Writing, run: Run
 ) -> VectorReport:
     wanted = wanted_texts(store, embedder)
     by_hash = {key: chunk for chunk, key in wanted.items()}
@@ -103,7 +111,7 @@ async def _fill(
             texts = store.texts([by_hash[key] for key in batch])
             # What was read in meanwhile may have taken some away.
             batch = [key for key in batch if by_hash[key] in texts]
-            vectors = await embedder.embed([text_of(*texts[by_hash[key]]) for key in batch])
+            vectors = run(embedder.embed([text_of(*texts[by_hash[key]]) for key in batch]))
             blobs = [blob_of(vector) for vector in vectors]
             for blob in blobs[:1]:
                 length = length or len(blob)
@@ -123,7 +131,7 @@ async def _fill(
         name = _publish(directory, store, embedder, {chunk: key for chunk, key in now.items() if key in known}, length)
     if not fault:
         try:
-            await _measure(directory, store, embedder, name, writing)
+            _measure(directory, store, embedder, name, writing, run)
         except ServerFault as error:
             fault = str(error)
     hashes = set(now.values())
@@ -172,12 +180,12 @@ def _holds(directory: Path, name: str, chunks: list[int]) -> bool:
         return False
 
 
-async def _measure(directory: Path, store: Store, embedder: Embedder, name: str, writing: Writing) -> None:
+def _measure(directory: Path, store: Store, embedder: Embedder, name: str, writing: Writing, run: Run) -> None:
     """Measure what a similarity is worth, where the vectors are others than when it was measured last."""
     if store.meta(measured_key(embedder.name)) == name and store.meta(directions_key(embedder.name)):
         return
     questions = [text for language, text in foreign_questions() if language in embedder.languages]
-    queries = await embedder.embed_queries(questions)
+    queries = run(embedder.embed_queries(questions))
     _, rows = read_vectors(directory / name)
     if len(rows) and rows.shape[1] != len(queries[0]):
         raise ServerFault("The embedding server makes queries and passages of different lengths.")

@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 import sys
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, Final
 
 from assistant.turns.progress import own_language, phrases
 from contracts.errors import GuardianError, IndexBusy
 
 if TYPE_CHECKING:
+    from adapters.index.ranking.embedder import Embedding
     from adapters.index.vectors import VectorReport
     from assistant.deployment import Deployment
 
@@ -33,7 +35,8 @@ class Filling:
         self._say = phrases(own_language())
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="vectors", daemon=True)
-        self._task: asyncio.Task[None] | None = None
+        self._ended = threading.Event()
+        self._call: asyncio.Task[list[Embedding]] | None = None
         self._told = 0
 
     def start(self) -> None:
@@ -42,39 +45,44 @@ class Filling:
 
     def stop(self) -> None:
         """Stop the thread and wait until it has ended; finished vectors are kept."""
+        self._ended.set()
         # The loop takes no calls any more where it is over.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._cancel)
         self._thread.join()
 
     def _cancel(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+        if self._call is not None:
+            self._call.cancel()
 
     def _run(self) -> None:
-        with contextlib.suppress(asyncio.CancelledError), asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._work())
+        # Files are read and written between the calls of the model, while no event loop runs in this thread: `langgraph
+        # dev` refuses whatever blocks one, in any thread.
+        with contextlib.suppress(asyncio.CancelledError), contextlib.closing(self._loop):
+            self._work()
 
-    async def _work(self) -> None:
-        self._task = asyncio.current_task()
-        while True:
+    def _work(self) -> None:
+        while not self._ended.is_set():
             try:
-                report = await self._fill()
+                report = self._fill()
             except IndexBusy:
-                await asyncio.sleep(_AGAIN_S)
+                self._ended.wait(_AGAIN_S)
+                continue
             except GuardianError as error:
                 self._tell("vectors_missing", missing="?", why=f"{error} {error.way_out or ''}".strip())
                 return
-            else:
-                # Passages that were read in meanwhile are missing without a fault.
-                if report is None or report.fault or not report.missing:
-                    break
+            # Passages that were read in meanwhile are missing without a fault.
+            if report is None or report.fault or not report.missing:
+                self._tell_end(report)
+                return
+
+    def _tell_end(self, report: VectorReport | None) -> None:
         if report is not None and report.missing:
             self._tell("vectors_missing", missing=report.missing, why=report.fault)
         elif report is not None and report.asked:
             self._tell("vectors_made", count=report.asked)
 
-    async def _fill(self) -> VectorReport | None:
+    def _fill(self) -> VectorReport | None:
         """Make what is missing; `None` where nothing is to be made here."""
         from adapters.index.embedded.ingestion import alone
         from adapters.index.store import NAME
@@ -87,7 +95,14 @@ class Filling:
         if model is None or deployed.settings.index.url or not (folder / NAME).is_file():
             return None
         # Others may index between two batches: a large knowledge base takes a large model an hour.
-        return await fill(folder, model, self._advance, lambda: alone(folder))
+        return fill(folder, model, self._advance, lambda: alone(folder), self._await)
+
+    def _await(self, call: Coroutine[Any, Any, list[Embedding]]) -> list[Embedding]:
+        """Run a call of the model to its end; the end of the thread cancels it."""
+        self._call = self._loop.create_task(call)
+        if self._ended.is_set():
+            self._call.cancel()
+        return self._loop.run_until_complete(self._call)
 
     def _advance(self, done: int, total: int) -> None:
         step = _STEPS * done // total

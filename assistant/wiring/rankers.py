@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -116,7 +115,7 @@ def fill_vectors(deployed: Deployment, on_progress: Progress | None = None) -> V
     from adapters.index.vectors import fill
 
     with alone(deployed.knowledge_folder):
-        return asyncio.run(fill(deployed.knowledge_folder, model, on_progress))
+        return fill(deployed.knowledge_folder, model, on_progress)
 
 
 def access_of(settings: Settings, ranker: RankerSettings) -> RankingAccess:

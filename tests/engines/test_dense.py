@@ -215,7 +215,7 @@ import asyncio
 from pathlib import Path
 from adapters.index.vectors import fill
 from tests.support.shelves import embedder
-asyncio.run(fill(Path({str(tmp_path / "kb")!r}), embedder({server.url!r}), lambda *_: print(flush=True)))
+fill(Path({str(tmp_path / "kb")!r}), embedder({server.url!r}), lambda *_: print(flush=True))
 """
     with Program[bytes](["-c", script], cwd=ROOT, stdout=subprocess.PIPE) as process:
         assert process.stdout

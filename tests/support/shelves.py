@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -65,4 +64,4 @@ def shelf(root: Path, pages: Mapping[str, str] = PAGES) -> Path:
 
 
 def filled(directory: Path, model: Embedder, on_progress: Progress | None = None) -> VectorReport:
-    return asyncio.run(fill(directory, model, on_progress))
+    return fill(directory, model, on_progress)

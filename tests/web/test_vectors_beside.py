@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from blockbuster import blockbuster_ctx
 
 from adapters.index.embedded.ingestion import alone
 from adapters.index.ranking.embedder import BATCH
@@ -116,4 +117,16 @@ def test_who_indexes_is_not_in_its_way(desk: Desk, model: FakeServer, capsys: py
         assert texts(model) == []
     until(lambda: "Created" in capsys.readouterr().err)
     filling.stop()
+    assert len(texts(model)) == PAGES
+
+
+def test_no_event_loop_waits_for_a_file_while_vectors_are_made(
+    desk: Desk, model: FakeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`langgraph dev` refuses what blocks an event loop in any thread: there, no vector was ever made."""
+    filling = Filling(deployment(None, desk.environment))
+    with blockbuster_ctx():
+        filling.start()
+        until(lambda: not any(thread.name == "vectors" for thread in threading.enumerate()))
+    assert "Created" in capsys.readouterr().err
     assert len(texts(model)) == PAGES
