@@ -17,8 +17,8 @@ from typing import Final, cast
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from assistant.web.addresses import is_within, network_of
 from assistant.web.faults import fault_response
-from assistant.web.limits import address_of, network_of
 from contracts.errors import GuardianError
 
 _LOG: Final = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class OpenConnections:
     def enter(self, host: str) -> bool:
         """Count one more connection of an address, unless it has reached the limit; return whether it was counted."""
         network = network_of(host)
-        if self._open[network] >= self._most and not self._is_proxy(host):
+        if self._open[network] >= self._most and not is_within(host, self._proxies):
             self._tell(host)
             return False
         self._open[network] += 1
@@ -75,13 +75,6 @@ class OpenConnections:
         self._open[network] -= 1
         if self._open[network] <= 0:
             del self._open[network]
-
-    def _is_proxy(self, host: str) -> bool:
-        try:
-            address = address_of(host)
-        except ValueError:
-            return False
-        return any(address in network for network in self._proxies)
 
     def _tell(self, host: str) -> None:
         # Once a minute: whoever opens thousands must not fill the log, too.

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections import OrderedDict, deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect, HTTPConnection
 
+from assistant.web.addresses import is_loopback, network_of
 from assistant.web.callers import presented_key
 from assistant.web.faults import Forbidden, TooLarge, TooMany, fault_response, is_for_programs
+from assistant.web.rates import Clock, RateWindow, RateWindows
 from contracts.errors import GuardianError
 
 if TYPE_CHECKING:
@@ -23,48 +22,12 @@ if TYPE_CHECKING:
 
     from assistant.keys import Keys
 
-Clock = Callable[[], float]
-"""Seconds, monotonic."""
-
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
 """Asked by machines that have no key and must never be kept waiting."""
 WRONG_KEYS: Final = 20
 """How many wrong keys an address may send in a minute."""
-_WINDOW_S: Final = 60.0
-_ADDRESSES: Final = 10_000
 _PAGE: Final = "/gradio_api/"
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-
-
-class RateWindow:
-    """A count of events in the last minute.
-
-    Args:
-        clock: Seconds, monotonic.
-    """
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._times: deque[float] = deque()
-
-    def wait_s(self, most: int) -> int:
-        """Return the whole seconds until the count is below `most` again; 0 means now."""
-        now = self._clock()
-        while self._times and self._times[0] <= now - _WINDOW_S:
-            self._times.popleft()
-        if len(self._times) < most:
-            return 0
-        # Where the limit was lowered, more than one has to pass.
-        return max(1, math.ceil(self._times[len(self._times) - most] + _WINDOW_S - now))
-
-    def add(self) -> None:
-        """Count one event now."""
-        self._times.append(self._clock())
-
-    def take_back(self) -> None:
-        """Count the newest event no more."""
-        if self._times:
-            self._times.pop()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +89,8 @@ class RateLimits:
         self._app = app
         self._keys = keys
         self._refused = refused
-        self._clock = clock
-        self._of_keys: dict[str, RateWindow] = {}
-        self._wrong: OrderedDict[str, RateWindow] = OrderedDict()
+        self._of_keys = RateWindows(clock)
+        self._wrong = RateWindows(clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -150,7 +112,7 @@ class RateLimits:
         if found is None:
             return self._wrong_key(network_of(scope["client"][0] if scope.get("client") else ""))
         caller, key = found
-        window = self._of_keys.setdefault(caller.name, RateWindow(self._clock))
+        window = self._of_keys.of(caller.name)
         allowance = Allowance(window, key.per_minute, self._refused)
         scope.setdefault("state", {})["allowance"] = allowance
         if not _counts(scope):
@@ -160,10 +122,7 @@ class RateLimits:
         return None
 
     def _wrong_key(self, address: str) -> TooMany | None:
-        window = self._wrong.pop(address, None) or RateWindow(self._clock)
-        self._wrong[address] = window
-        if len(self._wrong) > _ADDRESSES:
-            self._wrong.popitem(last=False)
+        window = self._wrong.of(address)
         if wait := window.wait_s(WRONG_KEYS):
             self._refused("wrong_key")
             return TooMany("Too many wrong API keys came from this address.", f"Ask again in {wait} seconds.", wait)
@@ -174,25 +133,6 @@ class RateLimits:
 def _counts(scope: Scope) -> bool:
     path: str = scope["path"]
     return is_for_programs(path) or (scope["method"] not in _SAFE and not path.startswith(_PAGE))
-
-
-def network_of(host: str) -> str:
-    """Return an address as it is counted; for IPv6 its 64-bit network, because one host can have all of that."""
-    try:
-        address = address_of(host)
-        return str(ip_network(f"{host}/64", strict=False)) if address.version == 6 else str(address)
-    except ValueError:
-        return host
-
-
-def address_of(host: str) -> IPv4Address | IPv6Address:
-    """Return a peer's address; an IPv4 address that a listener on IPv6 sees as IPv6 is returned as IPv4.
-
-    Raises:
-        ValueError: The text is not an address.
-    """
-    address = ip_address(host)
-    return getattr(address, "ipv4_mapped", None) or address
 
 
 class SizeLimit:
@@ -324,11 +264,3 @@ def _is_loopback_name(host: str) -> bool:
     except ValueError:
         return False
     return is_loopback(name) or name.endswith(".localhost")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address or a name leads to this machine and nowhere else."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host.rstrip(".").lower() == "localhost"

@@ -22,7 +22,8 @@ from assistant.keys import Keys
 from assistant.service import Caller, Question, Service
 from assistant.web.app import ServerOptions, create_app
 from assistant.web.background_prompts import BackgroundPrompt
-from assistant.web.limits import WRONG_KEYS, RateLimits, RateWindow
+from assistant.web.limits import WRONG_KEYS, RateLimits
+from assistant.web.rates import RateWindow
 from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk
 from tests.web.test_background_prompts import KINDS
 

@@ -28,8 +28,8 @@ def run(options: argparse.Namespace) -> int:
             "Install them: pip install 'guardian-assistant[serve]'.",
         )
     from assistant.keys import keys_of
+    from assistant.web.addresses import is_loopback
     from assistant.web.app import ServerOptions, create_app
-    from assistant.web.limits import is_loopback
     from assistant.web.serving import open_socket
     from assistant.web.serving import run as serve
 
