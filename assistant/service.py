@@ -61,8 +61,8 @@ class Caller:
     """The sender of a question, as the interface identifies them; never as a message claims.
 
     Attributes:
-        name: The name of the API key: letters, digits and dashes. Empty if no keys are used: then everybody who reaches
-            the process is the same caller.
+        name: That of the API key (letters, digits and dashes), or of a visitor or a user (`assistant.visitors`). Empty if
+            nobody is told apart: then everybody who reaches the process is the same caller.
         role: A role of the profile.
     """
 
@@ -402,7 +402,7 @@ class Service:
 
     def _inner(self, caller: Caller, thread: str) -> str:
         if thread:
-            # That of an API key is stored with the key's name and a slash in front; without keys all are anybody's.
+            # That of a named caller is stored with the name and a slash in front; without names all are anybody's.
             stored = not caller.name and _OWNS in thread
             check_id("conversation's", thread, MAX_STORED_ID_LENGTH if stored else MAX_ID_LENGTH)
         return f"{caller.name}{_OWNS}{thread}" if caller.name else thread

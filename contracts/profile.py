@@ -261,6 +261,7 @@ class Profile(_ProfilePart):
     kb_ids_from: Annotated[int, Strict(), Field(ge=0)] | None = None
     allowed_link_domains: tuple[str, ...] = ()
     roles: dict[str, Role] = Field(default_factory=lambda: {"user": Role(), "operator": Role(operator_view=True)})
+    users: dict[str, str] = Field(default_factory=dict[str, str])
     thresholds: Thresholds = Thresholds()
     behaviour: Behaviour = Behaviour()
     contracts: dict[RequestType, ArchitectSpec] = Field(default_factory=dict[RequestType, ArchitectSpec])
@@ -287,6 +288,13 @@ class Profile(_ProfilePart):
                 raise ValueError(
                     f"lookups.{lookup.name}: title, answers, row or none is missing in {', '.join(missing)}"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _gives_users_its_roles(self) -> Self:
+        for user, role in self.users.items():
+            if role not in self.roles:
+                raise ValueError(f"users.{user}: there is no role {role!r}")
         return self
 
     @model_validator(mode="after")

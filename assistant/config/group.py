@@ -15,7 +15,8 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDic
 
 from contracts.errors import ConfigError
 
-FLAGS: Final = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
+_FLAGS: Final = ("true", "false", "1", "0", "yes", "no", "on", "off")
+FLAGS: Final = {name: place % 2 == 0 for place, name in enumerate(_FLAGS)}
 _LONGEST_QUOTE: Final = 40
 
 

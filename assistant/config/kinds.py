@@ -18,6 +18,9 @@ from contracts.enums import Entailment, Language
 
 LAST_PORT: Final = 65535
 _RANKERS: Final = ("auto", "use", "e5", "off")
+_HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
+_TAKEN: Final = ("authorization", "cookie", "host", "origin", "x-api-key", "x-forwarded-for", "x-forwarded-proto")
+"""Headers that say something else to the server."""
 _LONGEST_NUMBER: Final = 12
 _LONGEST_ADDRESS: Final = 2000
 _ADDRESS: Final = re.compile(
@@ -87,6 +90,14 @@ def _read_folder(text: str) -> Path:
     if path.exists() and not path.is_dir():
         raise refusal(f"is {text!r}, which is not a folder.", "Set it to a folder; it is created if it is missing.")
     return path
+
+
+def _read_header(text: str) -> str:
+    if text and not _HEADER.fullmatch(text):
+        raise refusal("is not the name of a header.", "Write letters, digits and dashes: X-Forwarded-User.")
+    if text.lower() in _TAKEN:
+        raise refusal(f"is {text!r}, which means something else here.", "Name another one: X-Forwarded-User.")
+    return text.lower()
 
 
 def _read_index(text: str) -> str:
@@ -168,6 +179,8 @@ Address = Annotated[str, AfterValidator(_read_address)]
 Database = Annotated[str, AfterValidator(_read_database)]
 Flag = Annotated[bool, Strict(), BeforeValidator(lambda text: FLAGS.get(text.lower(), text))]
 Folder = Annotated[Path, PlainValidator(_read_folder)]
+Header = Annotated[str, AfterValidator(_read_header)]
+"""The name of a header of HTTP, in small letters; empty: none."""
 IndexAddress = Annotated[str, AfterValidator(_read_index)]
 JsonObject = Annotated[dict[str, Any], PlainValidator(_read_object)]
 Key = Annotated[SecretStr, PlainValidator(_read_key)]

@@ -383,6 +383,75 @@ class ServerSettings(Group):
     )
 
 
+class CallerSettings(Group):
+    """Callers without an API key, and how long their conversations are kept: for `serve` and `ui`."""
+
+    visitors: kinds.Flag = variable("GUARDIAN_VISITORS", False)(
+        "Whether each browser that opens the chat page is a visitor of its own, told apart by a signed cookie.",
+        "Считать ли каждый браузер, открывший страницу чата, отдельным посетителем — по подписанной cookie.",
+    )
+    visitor_days: kinds.Whole = variable("GUARDIAN_VISITOR_DAYS", 30, least=1, most=400)(
+        "Days after which the cookie of a visitor who does not come back ends.",
+        "Через сколько дней кончается cookie посетителя, который не возвращается.",
+    )
+    visitor_per_minute: kinds.Whole = variable("GUARDIAN_VISITOR_PER_MINUTE", 20, least=1, most=100_000)(
+        "Requests a minute of one visitor.", "Запросов в минуту от одного посетителя."
+    )
+    address_per_minute: kinds.Whole = variable("GUARDIAN_ADDRESS_PER_MINUTE", 60, least=1, most=100_000)(
+        "Requests a minute of all visitors with one address.",
+        "Запросов в минуту от всех посетителей с одного адреса.",
+    )
+    new_visitors_per_hour: kinds.Whole = variable("GUARDIAN_NEW_VISITORS_PER_HOUR", 60, least=1, most=100_000)(
+        "New visitors an hour from one address.", "Новых посетителей в час с одного адреса."
+    )
+    user_header: kinds.Header = variable("GUARDIAN_TRUST_USER_HEADER", "", values="a header's name")(
+        "Header in which a trusted proxy names the user: X-Forwarded-User; empty: none is believed.",
+        "Заголовок, в котором доверенный прокси называет пользователя: X-Forwarded-User; пусто — никакому не верить.",
+    )
+    role_header: kinds.Header = variable("GUARDIAN_TRUST_ROLE_HEADER", "", values="a header's name")(
+        "Header in which it names the user's role; empty: `[users]` of the profile says it, else it is `user`.",
+        "Заголовок, в котором он называет роль пользователя; пусто — её называет `[users]` профиля, иначе это `user`.",
+    )
+    trusted_proxies: kinds.Networks = variable("GUARDIAN_TRUSTED_PROXIES", ())(
+        "Addresses or networks of proxies whose headers are believed, with commas between; nobody else's are.",
+        "Адреса или сети прокси, заголовкам которых сервер верит, через запятую; ничьим другим не верит.",
+    )
+    user_per_minute: kinds.Whole = variable("GUARDIAN_USER_PER_MINUTE", 60, least=1, most=100_000)(
+        "Requests a minute of one user whom a proxy names.",
+        "Запросов в минуту от одного пользователя, которого называет прокси.",
+    )
+    frame_ancestors: kinds.Origins = variable("GUARDIAN_FRAME_ANCESTORS", ())(
+        "Web pages that may show the chat in a frame: addresses like https://shop.example, with commas between; empty: "
+        "none.",
+        "Страницы, которым можно показывать чат во фрейме: адреса вида https://shop.example через запятую; пусто — "
+        "никаким.",
+    )
+    keep_days: kinds.WholeOrNone = variable("GUARDIAN_KEEP_DAYS", None, least=1, most=36_500)(
+        "Days after its last message that a conversation is kept; empty: visitors' 30 days, all others for ever.",
+        "Сколько дней после последнего сообщения хранится диалог; пусто — диалоги посетителей 30 дней, остальные "
+        "всегда.",
+    )
+
+    @model_validator(mode="after")
+    def _check_trust(self) -> Self:
+        if self.user_header and not self.trusted_proxies:
+            raise ConfigError(
+                "GUARDIAN_TRUST_USER_HEADER is set, but no proxy is trusted, so anybody could claim to be anybody.",
+                "Set GUARDIAN_TRUSTED_PROXIES to the address of the proxy, for example 127.0.0.1.",
+            )
+        if self.role_header and not self.user_header:
+            raise ConfigError(
+                "GUARDIAN_TRUST_ROLE_HEADER is set, but not the header that names the user.",
+                "Set GUARDIAN_TRUST_USER_HEADER, for example to X-Forwarded-User.",
+            )
+        if self.role_header and self.role_header == self.user_header:
+            raise ConfigError(
+                "GUARDIAN_TRUST_ROLE_HEADER and GUARDIAN_TRUST_USER_HEADER name the same header.",
+                "Name one header for each.",
+            )
+        return self
+
+
 class TracingSettings(Group):
     """The contents of traces: for every command that asks a server, if tracing is on."""
 
@@ -410,6 +479,7 @@ class Settings:
     lookups: LookupSettings
     hand_offs: HandOffSettings
     server: ServerSettings
+    callers: CallerSettings
     tracing: TracingSettings
 
     @classmethod

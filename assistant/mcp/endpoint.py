@@ -15,15 +15,13 @@ if TYPE_CHECKING:
     from starlette.requests import HTTPConnection, Request
     from starlette.types import Receive, Scope, Send
 
-    from assistant.keys import Key
-
     Asked = ServerRequestContext[Any, Any]
 
 
 PATH: Final = "/mcp"
 _METHODS: Final = ("POST", "DELETE")
-Identify = Callable[["HTTPConnection"], "tuple[Caller, Key | None]"]
-"""Tells who sent a request, and the key that they sent it with; `None` where no keys are used."""
+Identify = Callable[["HTTPConnection"], Caller]
+"""Tells who sent a request."""
 
 
 class _Endpoint:
@@ -38,12 +36,12 @@ class _Endpoint:
         from starlette.exceptions import HTTPException
         from starlette.requests import HTTPConnection
 
-        caller, key = self._identify(HTTPConnection(scope))
+        caller = self._identify(HTTPConnection(scope))
         if scope["method"] not in _METHODS:
             # A stream for what the server says unasked: there is nothing, and it would hold up the server's end.
             raise HTTPException(405, "This server sends nothing unasked.", {"Allow": ", ".join(_METHODS)})
-        if key is not None:
-            # The SDK then keeps each session to the caller who began it. The key itself is nobody's business.
+        if caller.name:
+            # The SDK then keeps each session to the caller who began it. How they were identified is nobody's business.
             scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=[]))
         await scope["app"].state.mcp.handle_request(scope, receive, send)
 
@@ -67,7 +65,7 @@ async def serving_mcp(app: FastAPI, identify: Identify) -> AsyncGenerator[None]:
 
     def whose(request: Request | None) -> tuple[Service, Caller]:
         assert request is not None  # noqa: S101  # each message comes in one
-        return app.state.service, identify(request)[0]
+        return app.state.service, identify(request)
 
     app.state.mcp = StreamableHTTPSessionManager(
         mcp_server(app.state.deployed, whose),

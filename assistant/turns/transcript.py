@@ -32,7 +32,7 @@ Json = dict[str, Any]
 MAX_ID_LENGTH: Final = 200
 """Characters of the longest thread or turn id."""
 MAX_STORED_ID_LENGTH: Final = MAX_ID_LENGTH + 41
-"""Of the longest thread id with the name of an API key and a slash before it."""
+"""Of the longest thread id with the name of a caller, which has at most 40 characters, and a slash before it."""
 
 LOST: Final = "answer_lost"
 """The `block_reason` of a turn with whose question another question's result was recorded, or one that cannot be read."""

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-from assistant.keys import keys_of
 from assistant.service import open_service
 from assistant.web import articles, conversations, operations
 from assistant.web import ask as asking
-from assistant.web.callers import identify
+from assistant.web.callers import Callers, identify
 from assistant.web.faults import install_fault_handlers
 from assistant.web.operations import install_operations
 from assistant.web.page.uploads import may_upload
@@ -31,7 +30,7 @@ class ServerOptions:
     """The options that a server starts with.
 
     Attributes:
-        role: The callers' role if no keys are used; a role of the profile.
+        role: The role of visitors, and of everybody if nobody has to say who they are; a role of the profile.
         page: Whether to serve the chat page, at `/`.
         mcp: Whether to serve the tools for other assistants, at `/mcp`.
         loopback: Whether only this machine can reach the server.
@@ -46,7 +45,7 @@ class ServerOptions:
 def create_app(deployed: Deployment, options: ServerOptions | None = None) -> FastAPI:
     """Build the application of a deployment; it opens the deployment at its start and drains turns at its end.
 
-    `app.state` has `deployed`, `options`, `keys`, `metrics`, with the page `indexing`, and, while the application runs,
+    `app.state` has `deployed`, `options`, `callers`, `metrics`, with the page `indexing`, and, while the application runs,
     `service`.
     """
     chosen = options or ServerOptions()
@@ -71,7 +70,7 @@ def create_app(deployed: Deployment, options: ServerOptions | None = None) -> Fa
     app = FastAPI(title="Guardian", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.deployed = deployed
     app.state.options = chosen
-    app.state.keys = keys_of(deployed)
+    app.state.callers = Callers.of(deployed, chosen.role)
     install_fault_handlers(app)
     app.include_router(asking.router)
     app.include_router(conversations.router)

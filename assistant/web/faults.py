@@ -28,7 +28,15 @@ from contracts.errors import (
 
 
 class Unauthorized(GuardianError):
-    """The error for a request without a valid API key."""
+    """The error for a request that does not say who sends it, or says it wrongly.
+
+    Args:
+        dialog: Whether a browser shall ask its user for a key, in its dialog for passwords.
+    """
+
+    def __init__(self, message: str, way_out: str, *, dialog: bool = True) -> None:
+        super().__init__(message, way_out)
+        self.dialog = dialog
 
 
 class Forbidden(GuardianError):
@@ -36,7 +44,7 @@ class Forbidden(GuardianError):
 
 
 class TooMany(GuardianError):
-    """The error for a key that exceeds its requests per minute.
+    """The error for a caller or an address that exceeds its requests per minute.
 
     Args:
         retry_after_s: The wait until the next request, in whole seconds; at least 1.
@@ -168,7 +176,8 @@ def fault_response(error: GuardianError, path: str = "/") -> JSONResponse:
             password.
     """
     status, body = fault_of(error)
-    challenge = "Bearer" if is_for_programs(path) else 'Basic realm="Guardian", charset="UTF-8"'
+    silent = is_for_programs(path) or (isinstance(error, Unauthorized) and not error.dialog)
+    challenge = "Bearer" if silent else 'Basic realm="Guardian", charset="UTF-8"'
     headers = {
         **({"WWW-Authenticate": challenge} if status == 401 else {}),
         **({"Retry-After": str(error.retry_after_s)} if isinstance(error, TooMany) else {}),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect, HTTPConnection
 
-from assistant.web.addresses import is_loopback, network_of
-from assistant.web.callers import presented_key
-from assistant.web.faults import Forbidden, TooLarge, TooMany, fault_response, is_for_programs
+from assistant.web.addresses import is_loopback
+from assistant.web.callers import Callers, Identity, Kind, presented_key
+from assistant.web.faults import Forbidden, TooLarge, TooMany, Unauthorized, fault_response, is_for_programs
 from assistant.web.rates import Clock, RateWindow, RateWindows
 from contracts.errors import GuardianError
 
@@ -20,28 +20,46 @@ if TYPE_CHECKING:
     from starlette.datastructures import Headers
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from assistant.keys import Keys
-
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
 """Asked by machines that have no key and must never be kept waiting."""
 WRONG_KEYS: Final = 20
 """How many wrong keys an address may send in a minute."""
+_SENDERS: Final = {
+    "key": "This API key",
+    "user": "This user",
+    "visitor": "One visitor",
+    "address": "All visitors with this address together",
+}
+"""Whom a limit is on, as its error says it."""
 _PAGE: Final = "/gradio_api/"
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
-    """The number of requests that a key may still make now.
+class Bound:
+    """A limit on the requests of one sender.
 
     Attributes:
-        window: The owner's window; `None` if nothing is limited.
+        sender: `key`, `user`, `visitor` or `address`.
+        window: The sender's requests.
         most: The most requests a minute.
-        refused: Called with `key` for each refused request.
     """
 
-    window: RateWindow | None = None
-    most: int = 0
+    sender: str
+    window: RateWindow
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The number of requests that a caller may still make now.
+
+    Attributes:
+        bounds: The limits that hold, all of them at once; without any, nothing is limited.
+        refused: Called with the sender of the bound for each refused request.
+    """
+
+    bounds: tuple[Bound, ...] = ()
     refused: Callable[[str], None] | None = None
 
     def check(self) -> None:
@@ -50,29 +68,29 @@ class Allowance:
         Raises:
             TooMany: The limit is reached.
         """
-        if self.window is not None and (wait := self.window.wait_s(self.most)):
-            if self.refused is not None:
-                self.refused("key")
-            raise TooMany(
-                f"This API key may make {self.most} requests a minute.", f"Ask again in {wait} seconds.", wait
-            )
+        for bound in self.bounds:
+            if wait := bound.window.wait_s(bound.most):
+                if self.refused is not None:
+                    self.refused(bound.sender)
+                who = _SENDERS[bound.sender]
+                raise TooMany(f"{who} may make {bound.most} requests a minute.", f"Ask again in {wait} seconds.", wait)
 
     def add(self) -> None:
         """Count one request now."""
-        if self.window is not None:
-            self.window.add()
+        for bound in self.bounds:
+            bound.window.add()
 
     def take_back(self) -> None:
         """Count the newest request no more: it turned out to be none that is limited."""
-        if self.window is not None:
-            self.window.take_back()
+        for bound in self.bounds:
+            bound.window.take_back()
 
 
 UNLIMITED: Final = Allowance()
 
 
 class RateLimits:
-    """Limits on each key's requests per minute, and on each address's wrong keys.
+    """Limits on each caller's requests per minute, on each address's visitors, and on each address's wrong keys.
 
     Every request under `/v1` and `/mcp` counts; elsewhere, every request that does more than read. Most of the chat
     page's own requests begin nothing. The page counts those that do, with the `allowance` in the request's state. A
@@ -80,16 +98,19 @@ class RateLimits:
 
     Args:
         app: The protected application.
-        keys: The keys in force; if none are used, nothing is limited.
-        refused: Called with `key` or `wrong_key` for each refused request.
+        callers: Who may ask; if everybody may, nothing is limited.
+        refused: Called with `wrong_key` or the sender of the limit for each refused request.
         clock: Seconds, monotonic.
     """
 
-    def __init__(self, app: ASGIApp, keys: Keys, refused: Callable[[str], None], clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self, app: ASGIApp, callers: Callers, refused: Callable[[str], None], clock: Clock = time.monotonic
+    ) -> None:
         self._app = app
-        self._keys = keys
+        self._callers = callers
         self._refused = refused
-        self._of_keys = RateWindows(clock)
+        self._of_callers = RateWindows(clock)
+        self._of_addresses = RateWindows(clock)
         self._wrong = RateWindows(clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -103,23 +124,29 @@ class RateLimits:
         await self._app(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> TooMany | None:
-        if scope["path"] in OPEN_PATHS or not self._keys.wanted:
+        if scope["path"] in OPEN_PATHS or not self._callers.wanted:
             return None
-        presented = presented_key(HTTPConnection(scope))
-        if not presented:
-            return None  # the route refuses it; nothing can be guessed this way
-        found = self._keys.caller(presented)
-        if found is None:
-            return self._wrong_key(network_of(scope["client"][0] if scope.get("client") else ""))
-        caller, key = found
-        window = self._of_keys.of(caller.name)
-        allowance = Allowance(window, key.per_minute, self._refused)
+        connection = HTTPConnection(scope)
+        try:
+            identity = self._callers.identify(connection)
+        except Unauthorized:
+            # The route refuses it; only keys can be guessed this way.
+            return self._wrong_key(self._callers.address(connection)) if presented_key(connection) else None
+        except Forbidden:
+            return None
+        allowance = Allowance(tuple(self._bounds(identity, connection)), self._refused)
         scope.setdefault("state", {})["allowance"] = allowance
         if not _counts(scope):
             return None
         allowance.check()
         allowance.add()
         return None
+
+    def _bounds(self, identity: Identity, connection: HTTPConnection) -> Generator[Bound]:
+        yield Bound(identity.kind, self._of_callers.of(identity.caller.name), identity.per_minute)
+        if identity.kind is Kind.VISITOR:
+            most = self._callers.settings.address_per_minute
+            yield Bound("address", self._of_addresses.of(self._callers.address(connection)), most)
 
     def _wrong_key(self, address: str) -> TooMany | None:
         window = self._wrong.of(address)
@@ -212,18 +239,18 @@ class OwnPages:
     Any web page that somebody on this machine opens can make the browser send requests to loopback. Browsers say where
     a request comes from (`Sec-Fetch-Site`, `Origin`), which separates foreign pages from our own. Programs send neither
     header. If a foreign name was made to point here (DNS rebinding), the browser takes its page for our own. So on
-    loopback without keys, only loopback names get an answer.
+    loopback, where nobody has to say who they are, only loopback names get an answer.
 
     Args:
         app: The protected application.
-        keys: The keys in force.
+        callers: Who may ask.
         origins: Other sites that may send requests.
         loopback: Whether the server listens only on loopback.
     """
 
-    def __init__(self, app: ASGIApp, keys: Keys, origins: Collection[str], *, loopback: bool) -> None:
+    def __init__(self, app: ASGIApp, callers: Callers, origins: Collection[str], *, loopback: bool) -> None:
         self._app = app
-        self._keys = keys
+        self._callers = callers
         self._origins = origins
         self._loopback = loopback
 
@@ -237,7 +264,7 @@ class OwnPages:
     def _refusal(self, scope: Scope) -> Forbidden | None:
         headers = HTTPConnection(scope).headers
         host = headers.get("host", "")
-        if self._loopback and not self._keys.wanted and not _is_loopback_name(host):
+        if self._loopback and not self._callers.wanted and not _is_loopback_name(host):
             return Forbidden(
                 "This server answers on this machine's own names alone, as it asks for no API keys.",
                 "Call it 127.0.0.1 or localhost, or make a key: `guardian keys add NAME`.",

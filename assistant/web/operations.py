@@ -56,10 +56,10 @@ async def readyz(service: Served) -> JSONResponse:
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def metrics(request: Request) -> Response:
-    """Return this server's metrics for Prometheus. If keys are used, the request needs one with an operator's role."""
-    caller, key = identify(request)
-    if key is not None and not request.app.state.deployed.profile.sees_all(caller.role):
-        raise Forbidden("The role of this API key may not read the metrics.", "Use one of a role with operator_view.")
+    """Return this server's metrics for Prometheus, to everybody only if nobody has to say who they are, else to operators."""
+    caller = identify(request)
+    if caller.name and not request.app.state.deployed.profile.sees_all(caller.role):
+        raise Forbidden("The role of this caller may not read the metrics.", "Use a key of a role with operator_view.")
     text, kind = request.app.state.metrics.text()
     return Response(text, media_type=kind)
 
@@ -70,13 +70,13 @@ def install_operations(
     """Add these routes to an application, count its requests, and apply its limits.
 
     Args:
-        app: The application, with `deployed` and `keys` in its state; `metrics` is added there.
+        app: The application, with `deployed` and `callers` in its state; `metrics` is added there.
         paths: All paths of the application.
         loopback: Whether it is served only on loopback.
         may_upload: Whether a request is an upload of documents, from somebody who may send one.
     """
     settings: ServerSettings = app.state.deployed.settings.server
-    keys = app.state.keys
+    callers = app.state.callers
     counted = app.state.metrics = Metrics()
     app.include_router(router)
     # What is added last is around all that was added before.
@@ -86,8 +86,8 @@ def install_operations(
         most_upload=max(settings.max_upload_bytes, settings.max_request_bytes),
         may_upload=may_upload,
     )
-    app.add_middleware(RateLimits, keys=keys, refused=counted.limited)
-    app.add_middleware(OwnPages, keys=keys, origins=settings.origins, loopback=loopback)
+    app.add_middleware(RateLimits, callers=callers, refused=counted.limited)
+    app.add_middleware(OwnPages, callers=callers, origins=settings.origins, loopback=loopback)
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,

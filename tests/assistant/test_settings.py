@@ -111,6 +111,17 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "GUARDIAN_CONNECTIONS_PER_ADDRESS": "7",
         "GUARDIAN_PROXIES": "10.0.0.0/8",
         "GUARDIAN_CORS_ORIGINS": "https://desk.example",
+        "GUARDIAN_VISITORS": "on",
+        "GUARDIAN_VISITOR_DAYS": "7",
+        "GUARDIAN_VISITOR_PER_MINUTE": "5",
+        "GUARDIAN_ADDRESS_PER_MINUTE": "6",
+        "GUARDIAN_NEW_VISITORS_PER_HOUR": "8",
+        "GUARDIAN_TRUST_USER_HEADER": "X-Forwarded-User",
+        "GUARDIAN_TRUST_ROLE_HEADER": "X-Forwarded-Groups",
+        "GUARDIAN_TRUSTED_PROXIES": "127.0.0.1",
+        "GUARDIAN_USER_PER_MINUTE": "9",
+        "GUARDIAN_FRAME_ANCESTORS": "https://shop.example",
+        "GUARDIAN_KEEP_DAYS": "90",
         "GUARDIAN_TRACE_CONTENT": "no",
     }
     assert set(values) == {variable.name for variable in VARIABLES}
@@ -124,6 +135,7 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
     assert expected.models.temperature is None
     needed = {"GUARDIAN_EMBED_MODEL", "GUARDIAN_EMBED_LANGUAGES", "GUARDIAN_RERANK_LANGUAGES"}
     needed |= {"GUARDIAN_ENTAIL_MODEL", "GUARDIAN_ENTAIL_LANGUAGES"}
+    needed |= {"GUARDIAN_TRUST_USER_HEADER", "GUARDIAN_TRUSTED_PROXIES"}
     for name in values.keys() - needed:
         assert Settings.read({**values, name: ""}) != expected
     for name in needed:
@@ -149,6 +161,12 @@ def test_the_profile_of_the_command_line_stands_above_the_environment() -> None:
         ({"GUARD_PROVIDER_TYPE": "vllm"}, ("address is not set", "GUARD_VLLM_URL")),
         ({"GUARDIAN_CORS_ORIGINS": "*"}, ("GUARDIAN_CORS_ORIGINS", "https://desk.example")),
         ({"GUARDIAN_CORS_ORIGINS": "https://a.example, https://b.example/"}, ("GUARDIAN_CORS_ORIGINS",)),
+        ({"GUARDIAN_FRAME_ANCESTORS": "*"}, ("GUARDIAN_FRAME_ANCESTORS", "https://desk.example")),
+        ({"GUARDIAN_TRUST_USER_HEADER": "X-User"}, ("no proxy is trusted", "GUARDIAN_TRUSTED_PROXIES")),
+        ({"GUARDIAN_TRUST_USER_HEADER": "X User"}, ("GUARDIAN_TRUST_USER_HEADER", "X-Forwarded-User")),
+        ({"GUARDIAN_TRUST_USER_HEADER": "Cookie"}, ("means something else", "X-Forwarded-User")),
+        ({"GUARDIAN_TRUST_ROLE_HEADER": "X-Role"}, ("GUARDIAN_TRUST_ROLE_HEADER", "GUARDIAN_TRUST_USER_HEADER")),
+        ({"GUARDIAN_KEEP_DAYS": "0"}, ("GUARDIAN_KEEP_DAYS", "36500")),
         ({"GUARDIAN_DRAIN_SECONDS": "601"}, ("GUARDIAN_DRAIN_SECONDS", "600")),
         ({"GUARDIAN_CONNECTIONS_PER_ADDRESS": "0"}, ("GUARDIAN_CONNECTIONS_PER_ADDRESS", "100000")),
         ({"GUARDIAN_PROXIES": "127.0.0.1, desk.example"}, ("GUARDIAN_PROXIES", "10.0.0.0/8")),

@@ -78,7 +78,7 @@ def serving(
     """
     made = {name: keys_of(deployed).add(name, role, 1_000_000) for name, role in (keys or {}).items()}
     app = create_app(deployed, options)
-    config = uvicorn.Config(app, port=0, log_config=None, ws="none", timeout_graceful_shutdown=5)
+    config = uvicorn.Config(app, port=0, log_config=None, ws="none", proxy_headers=False, timeout_graceful_shutdown=5)
     server = uvicorn.Server(config)
     failed: list[BaseException] = []
 

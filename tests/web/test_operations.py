@@ -17,13 +17,16 @@ from httpx import ASGITransport, AsyncClient, Response
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.responses import PlainTextResponse
 
+from assistant.config.settings import CallerSettings
 from assistant.deployment import deployment
 from assistant.keys import Keys
 from assistant.service import Caller, Question, Service
 from assistant.web.app import ServerOptions, create_app
 from assistant.web.background_prompts import BackgroundPrompt
+from assistant.web.callers import Callers
 from assistant.web.limits import WRONG_KEYS, RateLimits
 from assistant.web.rates import RateWindow
+from contracts.profile import UNNAMED
 from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk
 from tests.web.test_background_prompts import KINDS
 
@@ -461,7 +464,8 @@ async def test_addresses_of_one_host_count_as_one(tmp_path: Path) -> None:
     clock, refused = Clock(), list[str]()
     keys = Keys(tmp_path / "keys.json")
     keys.add("anna", "user")
-    app = RateLimits(PlainTextResponse("let through"), keys, refused.append, clock)
+    callers = Callers(keys, CallerSettings.read({}), UNNAMED)
+    app = RateLimits(PlainTextResponse("let through"), callers, refused.append, clock)
 
     async def status(address: str) -> int:
         transport = ASGITransport(app, client=(address, 5000))

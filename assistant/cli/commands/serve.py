@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from assistant.deployment import deployment
+from assistant.keys import keys_of
 from assistant.turns.progress import own_language, phrases
 from assistant.wiring.documents import knowledge_base
 from contracts.errors import ConfigError, InputError
@@ -27,7 +28,6 @@ def run(options: argparse.Namespace) -> int:
             "The HTTP server needs packages that are not installed.",
             "Install them: pip install 'guardian-assistant[serve]'.",
         )
-    from assistant.keys import keys_of
     from assistant.web.addresses import is_loopback
     from assistant.web.app import ServerOptions, create_app
     from assistant.web.serving import open_socket
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
     deployed = deployment(options.profile)
     keys, loopback = keys_of(deployed), is_loopback(options.host)
-    _check_role(deployed, options.role, exposed=not loopback and not keys.wanted)
+    check_role(deployed, options.role, exposed=not loopback and not is_identity_wanted(deployed, keys))
     keys.all()
     # What is missing is told before anything listens.
     knowledge_base(deployed).close()
@@ -48,12 +48,23 @@ def run(options: argparse.Namespace) -> int:
     sock = open_socket(options.host, options.port)
     port = sock.getsockname()[1]
     host = f"[{options.host}]" if ":" in options.host else options.host
-    serve(lambda: create_app(deployed, chosen), sock, lambda: _announce(f"http://{host}:{port}", chosen, keys))
+    serve(lambda: create_app(deployed, chosen), sock, lambda: _announce(f"http://{host}:{port}", chosen, deployed))
     return 0
 
 
-def _check_role(deployed: Deployment, role: str, *, exposed: bool) -> None:
-    """Check the role of everybody where no keys are used: what is everybody's may not be much.
+def is_identity_wanted(deployed: Deployment, keys: Keys) -> bool:
+    """Whether a request has to say who sends it: by a key, a visitor's cookie, or a proxy's header."""
+    callers = deployed.settings.callers
+    return keys.wanted or callers.visitors or bool(callers.user_header)
+
+
+def check_role(deployed: Deployment, role: str, *, exposed: bool) -> None:
+    """Check the role of visitors, or of everybody: what whoever comes may do may not be much.
+
+    Args:
+        deployed: What is served.
+        role: The role.
+        exposed: Whether other machines can reach the server, and nobody has to say who they are.
 
     Raises:
         InputError: There is no such role, or it is too much for whoever comes.
@@ -61,15 +72,35 @@ def _check_role(deployed: Deployment, role: str, *, exposed: bool) -> None:
     profile = deployed.profile
     if role not in profile.roles:
         raise InputError(f"The profile {profile.name!r} has no role {role!r}.", f"It has: {', '.join(profile.roles)}.")
-    if exposed and (profile.sees_all(role) or not profile.sources_for(role) <= profile.sources_for("user")):
+    if (exposed or deployed.settings.callers.visitors) and (
+        profile.sees_all(role) or not profile.sources_for(role) <= profile.sources_for("user")
+    ):
         raise InputError(
-            f"Whoever reaches this server would have the role {role!r}, for it asks for no API keys.",
-            f"Make a key with that role (`guardian keys add NAME --role {role}`), or leave out --role or --host.",
+            f"Whoever reaches this server would have the role {role!r}, for {_why_open(deployed)}.",
+            f"Make a key with that role (`guardian keys add NAME --role {role}`), or leave out --role or "
+            f"{'GUARDIAN_VISITORS' if deployed.settings.callers.visitors else '--host'}.",
         )
 
 
-def _announce(address: str, chosen: ServerOptions, keys: Keys) -> None:
+def _why_open(deployed: Deployment) -> str:
+    return "every browser is a visitor" if deployed.settings.callers.visitors else "it asks for no API keys"
+
+
+def describe_callers(deployed: Deployment, keys: Keys, role: str) -> str:
+    """Return a line that says who may ask beside the owners of keys; empty if the server tells nobody else apart."""
+    say, callers = phrases(own_language()), deployed.settings.callers
+    lines: list[str] = []
+    if callers.visitors:
+        lines.append(say["http_visitors"].format(role=role, count=len(keys.all())))
+    if callers.user_header:
+        proxies = ", ".join(map(str, callers.trusted_proxies))
+        lines.append(say["http_users"].format(header=callers.user_header, proxies=proxies))
+    return " ".join(lines)
+
+
+def _announce(address: str, chosen: ServerOptions, deployed: Deployment) -> None:
     """Say where what is, and who may ask."""
+    keys = keys_of(deployed)
     say = phrases(own_language())
     page = f"{address}/" if chosen.page else say["http_missing"].format(extra="ui")
     tools = f"{address}/mcp" if chosen.mcp else say["http_missing"].format(extra="mcp")
@@ -79,9 +110,9 @@ def _announce(address: str, chosen: ServerOptions, keys: Keys) -> None:
         f"  {say['http_api']}: {address}/v1 ({address}/docs)",
         f"  {say['http_page']}: {page}",
         f"  MCP: {tools}",
-        who,
+        describe_callers(deployed, keys, chosen.role) or who,
         say["http_end"],
     ]
     print("\n".join(lines), flush=True)
-    if not chosen.loopback and not keys.wanted:
+    if not chosen.loopback and not is_identity_wanted(deployed, keys):
         print(say["http_exposed"], file=sys.stderr, flush=True)

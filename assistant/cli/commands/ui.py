@@ -6,6 +6,7 @@ import argparse
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from assistant.cli.commands.serve import check_role, describe_callers
 from assistant.deployment import deployment
 from assistant.turns.progress import own_language, phrases
 from assistant.wiring.documents import knowledge_base
@@ -27,6 +28,7 @@ def run(options: argparse.Namespace) -> int:
         )
     deployed = deployment(options.profile)
     role = _role(deployed.profile, operator=options.operator)
+    check_role(deployed, role, exposed=False)
     # What is missing is told before seconds go into loading the page.
     knowledge_base(deployed).close()
 
@@ -42,7 +44,8 @@ def run(options: argparse.Namespace) -> int:
 
         address = f"http://{_HOST}:{sock.getsockname()[1]}/"
         who = say["page_keys"] if keys.wanted else say["page_role"].format(role=role)
-        lines = (say["page_listening"].format(address=address), who, say["page_end"])
+        told = describe_callers(deployed, keys, role) or who
+        lines = (say["page_listening"].format(address=address), told, say["page_end"])
         chosen = ServerOptions(role=role, page=True)
         serve(lambda: create_app(deployed, chosen), sock, lambda: print("\n".join(lines), flush=True))
     return 0

@@ -18,8 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assistant.service import Caller
 from assistant.turns.views import cited_of
-from assistant.web.callers import Asker, Served, identify
-from assistant.web.faults import fault_response
+from assistant.web.callers import Asker, Callers, Served
+from assistant.web.faults import TooMany, fault_response
 from assistant.web.limits import replay_body
 from assistant.web.page.documents import document_routes
 from assistant.web.page.languages import language_of
@@ -44,6 +44,8 @@ _NEEDED: Final = (
     *("/theme.css", "/gradio_api/theme.css", "/gradio_api/startup-events", "/config"),
 )
 """What of Gradio's the page uses; nothing else of it is served: no uploads, no files, no proxy, no API."""
+_CODE: Final = ("/assets/", "/static/", "/svelte/", "/theme.css", "/gradio_api/theme.css")
+"""What of it is the same for everybody."""
 _LONGEST_PATH: Final = 255
 _POLICY: Final = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -98,13 +100,15 @@ def mount_page(app: FastAPI) -> None:
 
 
 class Guard:
-    """A guard in front of the page: it hides paths that the page does not need, and refuses callers without a key.
+    """A guard in front of the page: it hides paths that the page does not need, and refuses callers whom it does not know.
+
+    A browser that asks for the page becomes a visitor where there are any; the response sets its cookie.
 
     It reads a request's body and query before Gradio, which would trust them. From the body it passes on what the
     page's queue needs, and from the query only the session, under a name of the caller's own.
 
     Args:
-        app: The application whose keys count.
+        app: The application whose callers count.
         page: The guarded page.
         queue: The page's queue, for its sessions and events.
     """
@@ -113,12 +117,16 @@ class Guard:
         self._app = app
         self._page = page
         self._queue = queue
+        self._callers: Callers = app.state.callers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._page(scope, receive, send)
             return
+        set_cookie = ""
         try:
+            if not self._is_open(scope):
+                set_cookie = self._identify(scope)
             answer = self._refuse(scope) or await self._read(scope, receive)
         except GuardianError as error:
             answer = fault_response(error)
@@ -130,12 +138,35 @@ class Guard:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update({**STATIC_HEADERS, "Content-Security-Policy": _POLICY})
+                if set_cookie:
+                    headers.append("Set-Cookie", set_cookie)
+                    # No cache may hand a visitor's cookie to another one.
+                    headers["Cache-Control"] = "no-store"
             await send(message)
 
         await self._page(scope, answer, sending)
 
+    def _is_open(self, scope: Scope) -> bool:
+        """Whether anybody may have this: before a browser is a visitor, it may load the page's code."""
+        open_paths = scope["method"] == "HEAD" and scope["path"] == "/"
+        return self._callers.visitors and (open_paths or _is_among(scope["path"], _CODE))
+
+    def _identify(self, scope: Scope) -> str:
+        """Note whose request it is, and return the cookie that its response sets; empty if it sets none."""
+        connection = HTTPConnection({**scope, "app": self._app})
+        presence = None
+        try:
+            if scope["path"] == "/" and scope["method"] == "GET":
+                identity, presence = self._callers.receive(connection)
+            else:
+                identity = self._callers.identify(connection)
+        except TooMany:
+            self._app.state.metrics.limited("new_visitor")
+            raise
+        scope.setdefault("state", {})["caller"] = identity.caller
+        return presence.header() if presence is not None else ""
+
     def _refuse(self, scope: Scope) -> Response | None:
-        caller, _ = identify(HTTPConnection({**scope, "app": self._app}))
         path = scope["path"]
         if path.startswith("/gradio_api/heartbeat/"):
             # It would hold a connection for each tab, which a server that is to end waits for; no state hangs on it.
@@ -148,14 +179,15 @@ class Guard:
         if path == _RESET:
             # Gradio answers it so, whatever it says, and does nothing.
             return JSONResponse({"success": True})
-        scope.setdefault("state", {})["caller"] = caller
         return None
 
     async def _read(self, scope: Scope, receive: Receive) -> Receive:
         """Put what Gradio shall know of a request in the place of what it says, and return what hands its body over."""
-        caller: Caller = scope["state"]["caller"]
         session = HTTPConnection(scope).query_params.get("session_hash", "")
         scope["query_string"] = b""
+        if scope["path"] not in (_JOIN, _CANCEL, _DATA):
+            return receive
+        caller: Caller = scope["state"]["caller"]
         if scope["path"] == _JOIN:
             event = read_event(await Request(scope, receive).body(), self._queue.inputs)
             said = event.model_copy(update={"session_hash": own_session(caller, event.session_hash)})
@@ -166,12 +198,11 @@ class Guard:
             if not self._queue.has(own, unwanted.event_id):
                 raise UnknownThread("There is no such event in this session.", "It may have ended: reload the page.")
             return _replay(scope, unwanted.model_copy(update={"session_hash": own}), receive)
-        if scope["path"] == _DATA:
-            own = own_session(caller, session)
-            if not self._queue.has(own):
-                # Gradio would begin a stream, and break it off with a traceback in the log.
-                raise unknown_session()
-            scope["query_string"] = f"session_hash={own}".encode()
+        own = own_session(caller, session)
+        if not self._queue.has(own):
+            # Gradio would begin a stream, and break it off with a traceback in the log.
+            raise unknown_session()
+        scope["query_string"] = f"session_hash={own}".encode()
         return receive
 
 
@@ -191,7 +222,11 @@ class Queue(Protocol):
 def _is_needed(path: str) -> bool:
     # No file has a longer name, and Gradio fails at one.
     named = len(path) <= _LONGEST_PATH
-    return path == "/" or (named and any(path == one or (one[-1] == "/" and path.startswith(one)) for one in _NEEDED))
+    return path == "/" or (named and _is_among(path, _NEEDED))
+
+
+def _is_among(path: str, places: tuple[str, ...]) -> bool:
+    return any(path == one or (one[-1] == "/" and path.startswith(one)) for one in places)
 
 
 def _replay(scope: Scope, said: BaseModel, receive: Receive) -> Receive:

@@ -51,7 +51,7 @@ def may_upload(connection: HTTPConnection) -> bool:
     if connection.scope["path"] != UPLOAD_PATH or not any(folder.uploads for folder in deployed.profile.knowledge):
         return False
     try:
-        return deployed.profile.sees_all(identify(connection)[0].role)
+        return deployed.profile.sees_all(identify(connection).role)
     except GuardianError:
         return False
 

@@ -1,0 +1,166 @@
+"""Names of callers without a key: visitors, whom a signed cookie tells apart, and users, whom a proxy names.
+
+Neither name can be that of an API key, which has no underscore. Both are safe in the id of a conversation and in the name
+of a file, and have 34 characters.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from adapters.data_folder import make_folder
+from contracts.errors import ConfigError
+
+if TYPE_CHECKING:
+    from assistant.deployment import Deployment
+
+VISITOR: Final = "v_"
+"""How the name of a visitor begins."""
+USER: Final = "u_"
+"""How the name of a user begins."""
+_NAME: Final = re.compile(r"[uv]_[0-9a-f]{32}")
+_OF_VISITOR: Final = re.compile(r"(v_[0-9a-f]{32})/.+", re.DOTALL)
+_COOKIE: Final = re.compile(r"1\.([0-9a-f]{32})\.([0-9]{1,12})\.([A-Za-z0-9_-]{43})")
+_SECRET_BYTES: Final = 32
+_PURPOSE: Final = b"guardian visitor "
+"""Signed, too, so that no signature of another kind could pass for one of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What a valid cookie says.
+
+    Attributes:
+        visitor: The visitor's id: 128 random bits, in hexadecimal.
+        expires: When the cookie ends, in seconds since 1970.
+    """
+
+    visitor: str
+    expires: int
+
+    @property
+    def name(self) -> str:
+        """The visitor's name as a caller."""
+        return VISITOR + self.visitor
+
+
+class VisitorSeal:
+    """The seal of visitors' cookies: it signs them, and reads those that it has signed.
+
+    A cookie is `version.visitor.expiry.signature`; the signature is HMAC-SHA256 of the rest, with a secret that stays in
+    the data folder.
+
+    Args:
+        secret: 32 bytes.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def sign(self, visit: Visit) -> str:
+        """Return the cookie's value."""
+        said = f"1.{visit.visitor}.{visit.expires}"
+        return f"{said}.{self._signature(said)}"
+
+    def read(self, value: str, now: float) -> Visit | None:
+        """Return what a cookie says; `None` if it is not one of ours, or has ended.
+
+        Args:
+            value: Whatever a client sent.
+            now: Seconds since 1970.
+        """
+        found = _COOKIE.fullmatch(value)
+        if found is None:
+            return None
+        visitor, expires, signature = found.groups()
+        # The signature is over what was sent, and not over what was read from it: there is one way to write a cookie.
+        if not hmac.compare_digest(self._signature(f"1.{visitor}.{expires}"), signature) or int(expires) <= now:
+            return None
+        return Visit(visitor, int(expires))
+
+    def _signature(self, said: str) -> str:
+        digest = hmac.digest(self._secret, _PURPOSE + said.encode(), "sha256")
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def begin_visit(expires: int) -> Visit:
+    """Return a new visitor.
+
+    Args:
+        expires: When the cookie ends, in seconds since 1970.
+    """
+    return Visit(secrets.token_hex(16), expires)
+
+
+def visitor_seal(deployed: Deployment) -> VisitorSeal:
+    """Return the seal of a deployment's data folder, for every profile; its secret is made where there is none.
+
+    Raises:
+        ConfigError: The secret cannot be read or made.
+    """
+    path = deployed.settings.data.folder / "visitors.key"
+    try:
+        return VisitorSeal(_read_secret(path))
+    except OSError as error:
+        raise ConfigError(
+            f"The secret of visitors' cookies, {path.name}, cannot be read or made: {error.strerror}.",
+            "Make the data folder and the file readable and writable for this user.",
+        ) from error
+
+
+def user_name(named: str) -> str:
+    """Return the name, as a caller, of a user whom a proxy names: a hash, as the proxy's name may have any character."""
+    return USER + hashlib.sha256(named.encode()).hexdigest()[:32]
+
+
+def erasable_name(text: str) -> str:
+    """Return the name of a visitor or a user: the text itself if it is one, else that of the user called so."""
+    return text if _NAME.fullmatch(text) else user_name(text)
+
+
+def visitor_of(thread_id: str) -> str:
+    """Return the visitor that a stored conversation belongs to; empty if it is no visitor's."""
+    found = _OF_VISITOR.fullmatch(thread_id)
+    return found[1] if found else ""
+
+
+def _read_secret(path: Path) -> bytes:
+    try:
+        secret = path.read_bytes()
+    except FileNotFoundError:
+        _make_secret(path)
+        secret = path.read_bytes()
+    if len(secret) != _SECRET_BYTES:
+        raise ConfigError(
+            f"The secret of visitors' cookies, {path.name}, has not {_SECRET_BYTES} bytes.",
+            "Put it back from a backup, or remove it: a new one is made, and every visitor begins anew.",
+        )
+    return secret
+
+
+def _make_secret(path: Path) -> None:
+    make_folder(path.parent)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".visitors-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(secrets.token_bytes(_SECRET_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        # Whole or not at all; of two processes that begin at once, both read what the first has made.
+        try:
+            os.link(name, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links
+            Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)
