@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from assistant.document_search import search_documents
+from assistant.turns.erasure import delete_expired
 from assistant.turns.events import OnEvent, TurnEnded, TurnStarted
 from assistant.turns.feedback import Feedback, FeedbackStore
 from assistant.turns.histories import Histories
@@ -322,6 +323,13 @@ class Service:
             ThreadBusy: A turn is running now.
         """
         await self._runner.delete(self._inner(caller, thread))
+
+    async def delete_expired(self) -> int:
+        """Delete the conversations that have been kept for as long as GUARDIAN_KEEP_DAYS says; return how many.
+
+        A conversation with a running turn stays until the next time.
+        """
+        return await delete_expired(self._runner, self.deployed.settings.callers.keep_days, self._store.now())
 
     async def search(
         self, caller: Caller, query: str, *, top_k: int = 10, language: str | None = None

@@ -122,9 +122,14 @@ def user_name(named: str) -> str:
     return USER + hashlib.sha256(named.encode()).hexdigest()[:32]
 
 
+def is_name(text: str) -> bool:
+    """Whether a text is the name of a visitor or of a user as a caller."""
+    return _NAME.fullmatch(text) is not None
+
+
 def erasable_name(text: str) -> str:
     """Return the name of a visitor or a user: the text itself if it is one, else that of the user called so."""
-    return text if _NAME.fullmatch(text) else user_name(text)
+    return text if is_name(text) else user_name(text)
 
 
 def visitor_of(thread_id: str) -> str:

@@ -109,6 +109,7 @@ def build_parser() -> argparse.ArgumentParser:
     _mcp(commands)
     _batch(commands)
     _keys(commands)
+    _visitors(commands)
     _completion(commands)
     return parser
 
@@ -494,6 +495,30 @@ def _keys(commands: _Commands) -> None:
             action.add_argument("--json", action="store_true", help="print JSON")
         _profile(action)
         action.set_defaults(module="keys", action=name)
+
+
+def _visitors(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "visitors",
+        "list and erase visitors and users without an API key",
+        ["guardian visitors list", "guardian visitors erase anna@example.com"],
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    about = {
+        "list": "list visitors (v_...) and users of a proxy (u_...) who have conversations",
+        "erase": "delete everything that is kept of a visitor or a user",
+    }
+    for name, text in about.items():
+        example = f"guardian visitors {name}" + ("" if name == "list" else " anna@example.com")
+        action = _command(actions, name, text, [example])
+        if name == "erase":
+            action.add_argument(
+                "name", metavar="NAME", help="name in the list, or the name that the proxy gives a user"
+            )
+        action.add_argument("--json", action="store_true", help="print JSON")
+        _profile(action)
+        action.set_defaults(module="visitors", action=name)
 
 
 def _completion(commands: _Commands) -> None:

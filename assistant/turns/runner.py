@@ -28,7 +28,7 @@ from adapters.checkpoints.lock import ProcessLock
 from assistant.turns.events import NodeReader, OnEvent
 from assistant.turns.transcript import MAX_STORED_ID_LENGTH, Turn, TurnStore, busy, check_id, encodable
 from contracts.context import STEPS_PER_TURN
-from contracts.errors import ConfigError, InputError, ThreadError, UnknownThread
+from contracts.errors import ConfigError, InputError, ThreadBusy, ThreadError, UnknownThread
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -228,14 +228,34 @@ class TurnRunner:
         """
         check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
         async with self._alone(thread_id, 0.0):
-            try:
-                known = (await self._graph.aget_state(_place(thread_id))).created_at is not None
-            except ThreadError:
-                known = True  # what cannot be read can be deleted; where the storage fails, the next line says so
-            await self._graph.checkpointer.adelete_thread(thread_id)
-            others = await self._forget(thread_id) if self._forget is not None else 0
-            if not await self.store.forget(thread_id) and not others and not known:
-                raise UnknownThread(f"There is no conversation {thread_id!r}.", "`guardian threads list` shows all.")
+            await self._delete(thread_id)
+
+    async def delete_unused(self, thread_id: str, before: str) -> bool:
+        """Delete a conversation as `delete` does, unless it was used since a time, or is now; return whether it was deleted.
+
+        Args:
+            thread_id: The conversation.
+            before: ISO 8601, UTC, milliseconds.
+        """
+        try:
+            async with self._alone(thread_id, 0.0):
+                turns = await self.store.turns(thread_id)
+                if not turns or max(turn.finished_at or turn.started_at for turn in turns) >= before:
+                    return False
+                await self._delete(thread_id)
+        except ThreadBusy:
+            return False
+        return True
+
+    async def _delete(self, thread_id: str) -> None:
+        try:
+            known = (await self._graph.aget_state(_place(thread_id))).created_at is not None
+        except ThreadError:
+            known = True  # what cannot be read can be deleted; where the storage fails, the next line says so
+        await self._graph.checkpointer.adelete_thread(thread_id)
+        others = await self._forget(thread_id) if self._forget is not None else 0
+        if not await self.store.forget(thread_id) and not others and not known:
+            raise UnknownThread(f"There is no conversation {thread_id!r}.", "`guardian threads list` shows all.")
 
     async def _record(self, thread_id: str, turn_id: str, text: str) -> Turn | None:
         turn = await self.store.find(thread_id, turn_id)

@@ -68,6 +68,19 @@ class ThreadTable:
         statement = f"DELETE FROM {self.name} WHERE thread_id = ? RETURNING 1"  # noqa: S608  # a name of ours
         return len(await self._rows(statement, thread_id))
 
+    async def thread_ids(self, beginning: str) -> list[str]:
+        """Return the ids of the conversations in the table that begin with a text."""
+        rows = await self._rows(
+            f"SELECT DISTINCT thread_id FROM {self.name} WHERE substr(thread_id, 1, length(?1)) = ?1",  # noqa: S608  # a name of ours
+            beginning,
+        )
+        return [readable(thread) for (thread,) in rows]
+
+    async def compact(self) -> None:
+        """Write the file anew, so that nothing of what was deleted stays in it."""
+        await self._rows("VACUUM")
+        await self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
     async def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         with storage_errors_as_ours(self.path):
             return [tuple(row) for row in await self._connection.execute_fetchall(statement, values)]

@@ -148,6 +148,17 @@ class TurnStore(ThreadTable):
             for thread, count, *texts, running in rows
         ]
 
+    async def unused_since(self, before: str) -> list[str]:
+        """Return the conversations in which nothing was said or answered since a time.
+
+        Args:
+            before: ISO 8601, UTC, milliseconds.
+        """
+        rows = await self._rows(
+            "SELECT thread_id FROM turns GROUP BY thread_id HAVING max(coalesce(finished_at, started_at)) < ?", before
+        )
+        return [readable(thread) for (thread,) in rows]
+
     async def turns(self, thread_id: str) -> list[Turn]:
         """Return a conversation's turns in order; an empty list if the conversation does not exist."""
         rows = await self._rows(

@@ -14,6 +14,7 @@ from assistant.service import open_service
 from assistant.web import articles, conversations, operations
 from assistant.web import ask as asking
 from assistant.web.callers import Callers, identify
+from assistant.web.expiry import daily_expiry
 from assistant.web.faults import install_fault_handlers
 from assistant.web.operations import install_operations
 from assistant.web.page.uploads import may_upload
@@ -58,6 +59,7 @@ def create_app(deployed: Deployment, options: ServerOptions | None = None) -> Fa
             filling = Filling(deployed)
             filling.start()
             opened.push_async_callback(asyncio.to_thread, filling.stop)
+            await opened.enter_async_context(daily_expiry(app.state.service))
             if chosen.page:
                 opened.push_async_callback(asyncio.to_thread, app.state.indexing.stop)
             if chosen.mcp:

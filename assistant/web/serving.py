@@ -39,7 +39,9 @@ _LOGGING: Final[dict[str, Any]] = {
     "formatters": {"plain": {"format": "guardian: %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "loggers": {
-        name: {"handlers": ["stderr"], "level": "ERROR", "propagate": False} for name in ("uvicorn", "assistant")
+        **{name: {"handlers": ["stderr"], "level": "ERROR", "propagate": False} for name in ("uvicorn", "assistant")},
+        # What is deleted is told, too.
+        "assistant.web.expiry": {"level": "INFO"},
     },
 }
 

@@ -66,8 +66,9 @@ def test_every_command_of_the_product_has_a_help_page() -> None:
             "calibrate",
             "fake-model",
         ),
-        *("init", "serve", "ui", "mcp", "batch", "keys", "completion"),
+        *("init", "serve", "ui", "mcp", "batch", "keys", "visitors", "completion"),
         *(f"keys {action}" for action in ("add", "list", "remove")),
+        *(f"visitors {action}" for action in ("list", "erase")),
         *(f"threads {action}" for action in ("list", "show", "resume", "delete")),
         *(f"hand-offs {action}" for action in ("list", "send")),
     }

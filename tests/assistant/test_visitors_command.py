@@ -1,0 +1,111 @@
+"""What ends: everything that is kept of a visitor, by a command; old conversations, by themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from assistant.deployment import deployment
+from assistant.service import Caller, Question, open_service
+from assistant.turns.feedback import Feedback, FeedbackStore, Rating
+from assistant.turns.histories import Histories
+from assistant.turns.transcript import TurnStore
+from assistant.visitors import user_name
+from assistant.wiring.hand_offs import outbox
+from contracts.errors import ThreadBusy
+from tests.support.cli_helpers import Desk
+from tests.support.hand_off.receiver import ticket
+
+VISITOR, OTHER = f"v_{'a' * 32}", f"v_{'b' * 32}"
+SAID = "My cat is called Behemoth and lives under the catalogue"
+TABLES = ("turns", "feedback", "histories", "checkpoints", "writes")
+
+
+async def _talk(desk: Desk) -> None:
+    """Leave what can be kept of a visitor, one conversation of another, and one of a user."""
+    deployed = deployment(environment=desk.environment)
+    async with open_service(deployed) as service:
+        for name in (VISITOR, OTHER, user_name("anna@shop.example")):
+            caller = Caller(name)
+            thread, turn_id = await service.place(caller, [SAID])
+            await service.ask(caller, Question(SAID, thread, turn_id))
+            await service.rate(caller, thread, turn_id, Feedback(rating=Rating.DOWN, comment=SAID))
+    # Of a conversation that was half deleted: nothing but this is left of it.
+    await outbox(deployed).keep(ticket(f"{VISITOR}/half", question=SAID))
+
+
+def _kept(desk: Desk, name: str) -> dict[str, int]:
+    with closing(sqlite3.connect(desk.folder / "threads.db")) as connection:
+        return {
+            table: connection.execute(
+                f"SELECT count(*) FROM {table} WHERE thread_id LIKE ?",  # noqa: S608  # names of ours
+                (f"{name.replace('_', '~_')}/%",),
+            ).fetchone()[0]
+            for table in TABLES
+        }
+
+
+def test_erasing_leaves_nothing_of_a_visitor_and_all_of_the_others(desk: Desk) -> None:
+    """Every table is empty of them, half-deleted conversations too; the words are in no file, and nobody else loses any."""
+    asyncio.run(_talk(desk))
+    others = {name: _kept(desk, name) for name in (OTHER, user_name("anna@shop.example"))}
+    listed = desk.here("visitors", "list", "--json").json
+    assert {entry["name"]: entry["conversations"] for entry in listed} == {VISITOR: 1, **dict.fromkeys(others, 1)}
+    erased = desk.here("visitors", "erase", VISITOR)
+    assert (erased.code, erased.err) == (0, "")
+    assert "conversations: 2" in erased.out
+    assert "Not erased" in erased.out
+    assert set(_kept(desk, VISITOR).values()) == {0}
+    assert {name: _kept(desk, name) for name in others} == others
+    desk.here("visitors", "erase", VISITOR).complains(1, VISITOR, "guardian visitors list")
+    assert desk.here("visitors", "erase", "anna@shop.example", "--json").json["erased"] == user_name(
+        "anna@shop.example"
+    )
+    desk.here("visitors", "erase", "boris@shop.example").complains(1, "Nothing is kept")
+    assert desk.here("visitors", "erase", OTHER).code == 0
+    assert desk.here("visitors", "list").out == "There are no conversations of visitors or users.\n"
+    left = [path.name for path in desk.folder.rglob("*.db*") if SAID.encode() in path.read_bytes()]
+    assert left == []
+
+
+def test_nothing_is_erased_of_nobody(empty: Desk) -> None:
+    """A name of blanks is an error, and a data folder that is not there stays so."""
+    empty.here("visitors", "erase", " ").complains(2, "No visitor is named")
+    empty.here("visitors", "erase", VISITOR).complains(1, "Nothing is kept")
+    assert empty.here("visitors", "list", "--json").json == []
+    assert not empty.data.exists()
+
+
+@pytest.mark.parametrize(
+    ("days", "left"),
+    [
+        ("", {f"{VISITOR}/new", "boris/old", "old", "v_short/old"}),
+        ("100", {f"{VISITOR}/new", f"{VISITOR}/old", "boris/old", "old", "v_short/old"}),
+        ("60", {f"{VISITOR}/new"}),
+    ],
+)
+async def test_what_is_old_ends(desk: Desk, days: str, left: set[str]) -> None:
+    """Visitors' conversations end after 30 days, others only where it is set; none with a running turn, none used since."""
+    now = datetime.now(UTC)
+    old = ("boris/old", "old", "v_short/old", f"{VISITOR}/old", f"{VISITOR}/running")
+    for age, threads in ((90, old), (29, (f"{VISITOR}/new",))):
+        when = now - timedelta(days=age)
+        async with await TurnStore.open(desk.folder / "threads.db", now=lambda when=when: when) as store:
+            for thread in threads:
+                await store.begin(thread, "t", "What is new?", None)
+                await store.finish(thread, "t", {"answer_text": "Nothing.", "outcome": "answered"})
+    deployed = deployment(environment=desk.having(GUARDIAN_KEEP_DAYS=days).environment)
+    async with open_service(deployed) as service:
+        # As a turn of another process holds it.
+        async with service._runner._alone(f"{VISITOR}/running", 0.0):
+            assert await service.delete_expired() == len(old) - len(left)
+            with pytest.raises(ThreadBusy):
+                await service.delete(Caller(VISITOR), "running")
+        kept = {thread.thread_id for thread in await service.threads(Caller())}
+    assert kept == left | {f"{VISITOR}/running"}
+    async with await FeedbackStore.open(desk.folder / "threads.db") as store:
+        assert await store.thread_ids("") == await (await Histories.share(store)).thread_ids("") == []
