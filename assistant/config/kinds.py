@@ -8,7 +8,6 @@ from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Final
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, PlainValidator, SecretStr, Strict
 
@@ -21,6 +20,8 @@ _RANKERS: Final = ("auto", "use", "e5", "off")
 _HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 _TAKEN: Final = ("authorization", "cookie", "host", "origin", "x-api-key", "x-forwarded-for", "x-forwarded-proto")
 """Headers that say something else to the server."""
+_BEHIND_HOST: Final = re.compile(r"[/?#@]")
+"""What begins a path, a query or a fragment, or ends a password."""
 _LONGEST_NUMBER: Final = 12
 _LONGEST_ADDRESS: Final = 2000
 _ADDRESS: Final = re.compile(
@@ -156,7 +157,9 @@ def _read_object(text: str) -> dict[str, Any]:
 def _read_origins(text: str) -> tuple[str, ...]:
     words = _words(text)
     # `*` is not taken: with it, every page that a colleague opens could ask in their name.
-    if any(not is_address(word) or urlsplit(word).path or "@" in word or word != word.lower() for word in words):
+    if any(
+        not is_address(word) or _BEHIND_HOST.search(word.partition("://")[2]) or word != word.lower() for word in words
+    ):
         raise refusal(
             "has something in it that names no web page.",
             "Write scheme, host and port alone, in small letters: https://desk.example,http://127.0.0.1:3000.",

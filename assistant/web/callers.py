@@ -21,6 +21,7 @@ from assistant.visitors import Visit, VisitorSeal, begin_visit, user_name, visit
 from assistant.web.addresses import address_of, is_within, network_of
 from assistant.web.faults import Forbidden, TooMany, Unauthorized
 from assistant.web.rates import HOUR_S, RateWindows
+from contracts.errors import UnknownThread
 
 if TYPE_CHECKING:
     from assistant.config.settings import CallerSettings
@@ -179,6 +180,26 @@ class Callers:
             if identity.kind is not Kind.VISITOR or visit.expires - self._clock() > seconds / 2:
                 return identity, None
         return self._visitor(visit), self._presence(Visit(visit.visitor, expires), seconds, connection)
+
+    def begin_without_cookie(self, connection: HTTPConnection) -> str:
+        """Return what a page sends as `X-Guardian-Visitor` if its browser keeps no cookie, as in a frame of another site.
+
+        Whoever is known already stays the same visitor.
+
+        Raises:
+            UnknownThread: There are no visitors here.
+            Unauthorized: The request has a wrong key.
+            TooMany: Too many new visitors came from this address.
+        """
+        if self._seal is None:
+            raise UnknownThread("This server has no visitors.", "Set GUARDIAN_VISITORS=on.")
+        visit = self._visit(connection)
+        if visit is None:
+            if presented_key(connection) or self._claims_user(connection):
+                self.identify(connection)
+            self._count_newcomer(connection)
+            visit = begin_visit(int(self._clock()) + self.settings.visitor_days * _DAY_S)
+        return self._seal.sign(visit)
 
     def address(self, connection: HTTPConnection) -> str:
         """Return the address that a request comes from, as it is counted; a trusted proxy is believed where from."""

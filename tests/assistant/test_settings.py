@@ -161,6 +161,7 @@ def test_the_profile_of_the_command_line_stands_above_the_environment() -> None:
         ({"GUARD_PROVIDER_TYPE": "vllm"}, ("address is not set", "GUARD_VLLM_URL")),
         ({"GUARDIAN_CORS_ORIGINS": "*"}, ("GUARDIAN_CORS_ORIGINS", "https://desk.example")),
         ({"GUARDIAN_CORS_ORIGINS": "https://a.example, https://b.example/"}, ("GUARDIAN_CORS_ORIGINS",)),
+        ({"GUARDIAN_FRAME_ANCESTORS": "https://a.example?;script-src"}, ("GUARDIAN_FRAME_ANCESTORS",)),
         ({"GUARDIAN_FRAME_ANCESTORS": "*"}, ("GUARDIAN_FRAME_ANCESTORS", "https://desk.example")),
         ({"GUARDIAN_TRUST_USER_HEADER": "X-User"}, ("no proxy is trusted", "GUARDIAN_TRUSTED_PROXIES")),
         ({"GUARDIAN_TRUST_USER_HEADER": "X User"}, ("GUARDIAN_TRUST_USER_HEADER", "X-Forwarded-User")),

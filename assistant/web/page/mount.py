@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from importlib.resources import files
@@ -50,7 +51,7 @@ _LONGEST_PATH: Final = 255
 _POLICY: Final = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
-    "object-src 'none'; frame-src 'none'; frame-ancestors 'none'; base-uri 'self'; form-action 'none'"
+    "object-src 'none'; frame-src 'none'; frame-ancestors {ancestors}; base-uri 'self'; form-action 'none'"
 )
 _STATIC_POLICY: Final = (
     "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -60,6 +61,16 @@ _ICON: Final = (
     "d='M16 2 4 7v9c0 7 5 12 12 14 7-2 12-7 12-14V7z'/%3E%3Cpath fill='none' stroke='white' stroke-width='3' "
     "d='m10 16 4 4 8-9'/%3E%3C/svg%3E"
 )
+
+
+WIDGET: Final = files("assistant.web.page").joinpath("static", "widget.js").read_bytes()
+"""The button that other sites load; it has no words of the server's in it."""
+_WIDGET_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "Cache-Control": "public, max-age=3600, must-revalidate",
+    "ETag": f'"{hashlib.sha256(WIDGET).hexdigest()[:32]}"',
+}
 
 
 def mount_page(app: FastAPI) -> None:
@@ -76,8 +87,10 @@ def mount_page(app: FastAPI) -> None:
     from assistant.web.page.app import ChatPage
     from assistant.web.page.script import head
 
+    callers: Callers = app.state.callers
     app.include_router(_pages(app))
     app.include_router(document_routes(app.state.deployed, app.state.indexing))
+    app.include_router(_widget())
     page = ChatPage(app)
     gr.mount_gradio_app(
         app,
@@ -92,7 +105,7 @@ def mount_page(app: FastAPI) -> None:
         mcp_server=False,
         theme=Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]),
         # Gradio would rewrite the selectors of what it is given as `css`.
-        head=f'<link rel="icon" href="{_ICON}"><link rel="stylesheet" href="/page/style.css">{head(page.languages)}',
+        head=f'<link rel="icon" href="{_ICON}"><link rel="stylesheet" href="/page/style.css">{head(page.languages, visitors=callers.visitors)}',
     )
     mounted = app.router.routes[-1]
     assert isinstance(mounted, Mount)  # noqa: S101  # that is what it has just done
@@ -118,6 +131,7 @@ class Guard:
         self._page = page
         self._queue = queue
         self._callers: Callers = app.state.callers
+        self._policy = _POLICY.format(ancestors=" ".join(self._callers.settings.frame_ancestors) or "'none'")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -137,7 +151,7 @@ class Guard:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update({**STATIC_HEADERS, "Content-Security-Policy": _POLICY})
+                headers.update({**STATIC_HEADERS, "Content-Security-Policy": self._policy})
                 if set_cookie:
                     headers.append("Set-Cookie", set_cookie)
                     # No cache may hand a visitor's cookie to another one.
@@ -248,6 +262,15 @@ def _pages(app: FastAPI) -> APIRouter:
     async def style() -> Response:
         return Response(CSS, media_type="text/css", headers=STATIC_HEADERS)
 
+    @router.post("/visitor")
+    async def visitor(request: Request) -> dict[str, str]:
+        callers: Callers = app.state.callers
+        try:
+            return {"token": callers.begin_without_cookie(request)}
+        except TooMany:
+            app.state.metrics.limited("new_visitor")
+            raise
+
     @router.get("/passage")
     async def passage(
         request: Request,
@@ -280,6 +303,18 @@ def _pages(app: FastAPI) -> APIRouter:
         name = quote(f"{profile.name}-{thread[:12]}.md", safe="")
         headers = {**STATIC_HEADERS, "Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
         return Response(text, media_type="text/markdown; charset=utf-8", headers=headers)
+
+    return router
+
+
+def _widget() -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/widget.js")
+    async def widget(request: Request) -> Response:
+        if _WIDGET_HEADERS["ETag"] in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=_WIDGET_HEADERS)
+        return Response(WIDGET, media_type="text/javascript; charset=utf-8", headers=_WIDGET_HEADERS)
 
     return router
 

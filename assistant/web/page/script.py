@@ -10,20 +10,32 @@ from typing import Final
 from assistant.turns.progress import phrases
 from contracts.enums import Language
 
-_SAID: Final = ("lost", "reload", "too_many", "unauthorized", "too_large", "closing", "failed", "failed_way_out")
+_SAID: Final = (
+    "lost",
+    "reload",
+    "too_many",
+    "unauthorized",
+    "too_large",
+    "closing",
+    "failed",
+    "failed_way_out",
+    "close",
+)
 
 _SCRIPT: Final = files("assistant.web.page").joinpath("static", "page.js").read_text("utf-8")
 
 
-def head(languages: Sequence[Language]) -> str:
+def head(languages: Sequence[Language], *, visitors: bool = False) -> str:
     """Return the page's HTML head: the script, with the texts that it shows when the server cannot.
 
     Args:
         languages: The profile's languages; a browser that wants no supported language gets the first.
+        visitors: Whether a browser without a key is a visitor.
     """
     said = {str(language): {name: phrases(language)[f"page_{name}"] for name in _SAID} for language in languages}
     words = json.dumps(said).replace("<", "\\u003c")
-    return f"<script>\n{_SCRIPT.replace('__WORDS__', words)}</script>\n"
+    script = _SCRIPT.replace("__WORDS__", words).replace("__VISITORS__", json.dumps(visitors))
+    return f"<script>\n{script}</script>\n"
 
 
 READY: Final = (

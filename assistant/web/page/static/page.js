@@ -1,5 +1,7 @@
 (() => {
   const WORDS = __WORDS__;
+  const VISITORS = __VISITORS__;
+  const framed = window.parent !== window;
   const stored = (name) => { try { return localStorage.getItem(name) || ""; } catch { return ""; } };
   const store = (name, value) => { try { localStorage.setItem(name, value); } catch { /* private window */ } };
   const here = () => new URL(location.href);
@@ -29,7 +31,7 @@
     link.href = `/page/export/${encodeURIComponent(conversation())}.md?lang=${language()}`;
   };
   const narrow = () => matchMedia("(max-width: 760px)").matches;
-  const language = () => stored("guardian-language");  // empty: the browser's
+  const language = () => stored("guardian-language") || here().searchParams.get("lang") || "";  // empty: the browser's
   const place = () => JSON.stringify({
     conversation: current(), language: language(), act: waiting, narrow: narrow(),
   });
@@ -95,7 +97,22 @@
     return "";
   };
   const keep = () => { if (box()) kept("guardian-text", box().value); };
-  const asked = window.fetch.bind(window);
+  const bare = window.fetch.bind(window);
+  // Where the browser keeps no cookie, as in a frame of another site, the page itself says which visitor it is.
+  let token = kept("guardian-visitor");
+  const asked = (what, options) => {
+    if (!token) return bare(what, options);
+    const headers = new Headers((options && options.headers) || what.headers || {});
+    headers.set("X-Guardian-Visitor", token);
+    return bare(what, { ...options, headers });
+  };
+  const introduced = async () => {
+    const answer = await bare("/page/visitor", { method: "POST" });
+    if (!answer.ok) return false;
+    token = (await answer.json()).token;
+    kept("guardian-visitor", token);
+    return true;
+  };
   let leaving = false;
   let away = false;
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -158,9 +175,15 @@
     if (path.endsWith("/gradio_api/app_id")) { lost(); return new Response("", { status: 503 }); }
     const joins = path.endsWith("/gradio_api/queue/join");
     const listens = path.endsWith("/gradio_api/queue/data");
+    if (!path.startsWith("/gradio_api/") || new URL(what.url || what, document.baseURI).origin !== location.origin) {
+      return bare(what, options);
+    }
     if (!joins && !listens) return asked(what, options);
     let answer;
-    try { answer = await asked(what, options); }
+    try {
+      answer = await asked(what, options);
+      if (joins && answer.status === 401 && VISITORS && await introduced()) answer = await asked(what, options);
+    }
     catch (error) { if (error.name !== "AbortError") lost(); throw error; }
     if (joins && !answer.ok) await refused(answer);
     else if (joins && !away) trouble("");
@@ -212,7 +235,34 @@
     target.focus({ preventScroll: true });
     target.scrollIntoView({ block: "nearest" });
   };
+  // In a frame of another site, a tab of its own would be somebody else: what needs the visitor opens here.
+  const inside = async (link) => {
+    const answer = await asked(link.href);
+    if (link.dataset.act === "export") {
+      if (!answer.ok) { await refused(answer); return; }
+      const file = document.createElement("a");
+      file.href = URL.createObjectURL(await answer.blob());
+      file.download = decodeURIComponent((answer.headers.get("Content-Disposition") || "").split("''")[1] || "chat.md");
+      file.click();
+      setTimeout(() => URL.revokeObjectURL(file.href), 60000);
+      return;
+    }
+    const main = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
+    if (!main) { await refused(answer); return; }
+    const dialog = document.createElement("dialog");
+    const done = document.createElement("button");
+    dialog.className = "passage";
+    done.type = "button";
+    done.textContent = say().close;
+    done.onclick = () => dialog.close();
+    dialog.onclose = () => { dialog.remove(); link.focus(); };
+    dialog.append(done, ...main.childNodes);
+    document.body.append(dialog);
+    dialog.showModal();
+  };
   document.addEventListener("click", (event) => {
+    const link = (framed || token) && event.target.closest && event.target.closest("a[href^='/page/']");
+    if (link) { event.preventDefault(); inside(link); return; }
     // The page's base is the server's address without the conversation: followed as it is, `#place` would leave it.
     const cite = event.target.closest && event.target.closest("a.cite");
     const source = cite && document.getElementById(cite.getAttribute("href").slice(1));
@@ -225,7 +275,10 @@
     }
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") document.body.classList.remove("side-open");
+    if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
+    if (document.body.classList.contains("side-open")) document.body.classList.remove("side-open");
+    // Nothing secret is in it: whichever page is around may know that its frame wants to be closed.
+    else if (framed) window.parent.postMessage("guardian:close", "*");
   });
   addEventListener("popstate", () => act({ name: "show" }));
   document.addEventListener("visibilitychange", () => {
