@@ -173,6 +173,9 @@ class Callers:
             except Unauthorized:
                 if self._seal is None or presented_key(connection) or self._claims_user(connection):
                     raise
+                # As a picture of a foreign page it would only use up the address's new visitors.
+                if connection.headers.get("sec-fetch-dest", "document") not in ("document", "iframe", "frame"):
+                    raise
             self._count_newcomer(connection)
             visit = begin_visit(expires)
         else:

@@ -15,6 +15,8 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, FrameLocator, Page, expect
 
+from assistant.deployment import deployment
+from assistant.keys import keys_of
 from assistant.web.page.mount import WIDGET
 from tests.page.conftest import PATIENCE_MS, WINDOW
 from tests.support.cli_helpers import CORPUS, PROFILE, QUESTION, Desk
@@ -195,6 +197,9 @@ def test_the_page_and_the_widget_say_who_may_use_them(shop: Shop) -> None:
         assert (widget.content, widget.headers["cross-origin-resource-policy"]) == (WIDGET, "cross-origin")
         assert "must-revalidate" in widget.headers["cache-control"]
         assert client.get("/widget.js", headers={"If-None-Match": widget.headers["etag"]}).status_code == 304
+        # A picture on a foreign page is no visitor.
+        client.cookies.clear()
+        assert client.get("/", headers={"Sec-Fetch-Dest": "image"}).status_code == 401
     with httpx.Client(base_url=shop.server, trust_env=False) as client:
         # A browser that is nobody yet gets the code, and no dialog for a password.
         assert client.head("/").status_code == client.get("/theme.css").status_code == 200
@@ -206,3 +211,19 @@ def test_the_page_and_the_widget_say_who_may_use_them(shop: Shop) -> None:
         assert again.split(".")[1] == token.split(".")[1]
         other = client.post("/page/visitor", headers={"X-Guardian-Visitor": token[:-1]}).json()["token"]
         assert other.split(".")[1] != token.split(".")[1]
+
+
+def test_the_owner_of_a_key_signs_in(shop: Shop, indexed: Desk) -> None:
+    """Where everybody may see the page, nobody is asked for a key; at one address the browser asks for it."""
+    key = keys_of(deployment(environment=indexed.environment)).add("olga", "operator")
+    with httpx.Client(base_url=shop.server, trust_env=False) as client:
+        asked = client.get("/sign-in")
+        assert (asked.status_code, asked.headers["www-authenticate"][:5]) == (401, "Basic")
+        assert client.get("/sign-in", auth=("any", "gk-wrong")).status_code == 401
+    context = shop.browser.new_context(http_credentials={"username": "any", "password": key})
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.goto(f"{shop.server}sign-in")
+    expect(page.locator("#g-header .chip.view")).to_be_visible()
+    assert context.cookies() == []
+    context.close()

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Protocol
 from urllib.parse import quote
 
 from fastapi import APIRouter, FastAPI, Query, Request
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from pydantic import BaseModel
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
@@ -19,8 +19,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assistant.service import Caller
 from assistant.turns.views import cited_of
-from assistant.web.callers import Asker, Callers, Served
-from assistant.web.faults import TooMany, fault_response
+from assistant.web.callers import Asker, Callers, Served, presented_key
+from assistant.web.faults import TooMany, Unauthorized, fault_response
 from assistant.web.limits import replay_body
 from assistant.web.page.documents import document_routes
 from assistant.web.page.languages import language_of
@@ -91,6 +91,8 @@ def mount_page(app: FastAPI) -> None:
     app.include_router(_pages(app))
     app.include_router(document_routes(app.state.deployed, app.state.indexing))
     app.include_router(_widget())
+    if callers.visitors:
+        app.include_router(_sign_in(callers))
     page = ChatPage(app)
     gr.mount_gradio_app(
         app,
@@ -315,6 +317,22 @@ def _widget() -> APIRouter:
         if _WIDGET_HEADERS["ETag"] in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=_WIDGET_HEADERS)
         return Response(WIDGET, media_type="text/javascript; charset=utf-8", headers=_WIDGET_HEADERS)
+
+    return router
+
+
+def _sign_in(callers: Callers) -> APIRouter:
+    """Return the way for owners of keys to the page that lets everybody in without asking."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/sign-in")
+    async def sign_in(request: Request) -> Response:
+        if callers.keys.caller(presented_key(request)) is None:
+            raise Unauthorized(
+                "This page is for the owners of API keys.", "Give the key as the password; any name will do."
+            )
+        # From here on, the browser sends the key with every request.
+        return RedirectResponse("/", 303)
 
     return router
 
