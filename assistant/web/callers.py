@@ -131,6 +131,11 @@ class Callers:
         """Whether browsers without a key are visitors."""
         return self._seal is not None
 
+    @property
+    def any_host(self) -> bool:
+        """Whether the server may be called by any name: by owners of keys, or through a proxy by whoever is told apart."""
+        return self.keys.wanted or (self.wanted and bool(self.settings.trusted_proxies))
+
     def identify(self, connection: HTTPConnection) -> Identity:
         """Return who sends a request.
 

@@ -239,7 +239,8 @@ class OwnPages:
     Any web page that somebody on this machine opens can make the browser send requests to loopback. Browsers say where
     a request comes from (`Sec-Fetch-Site`, `Origin`), which separates foreign pages from our own. Programs send neither
     header. If a foreign name was made to point here (DNS rebinding), the browser takes its page for our own. So on
-    loopback, where nobody has to say who they are, only loopback names get an answer.
+    loopback, where neither keys are used nor a proxy is in front that callers are told apart behind, only loopback names
+    get an answer.
 
     Args:
         app: The protected application.
@@ -264,10 +265,12 @@ class OwnPages:
     def _refusal(self, scope: Scope) -> Forbidden | None:
         headers = HTTPConnection(scope).headers
         host = headers.get("host", "")
-        if self._loopback and not self._callers.wanted and not _is_loopback_name(host):
+        if self._loopback and not self._callers.any_host and not _is_loopback_name(host):
+            visitors = self._callers.visitors
+            proxy = ", or name the proxy in front of it in GUARDIAN_TRUSTED_PROXIES" if visitors else ""
             return Forbidden(
                 "This server answers on this machine's own names alone, as it asks for no API keys.",
-                "Call it 127.0.0.1 or localhost, or make a key: `guardian keys add NAME`.",
+                f"Call it 127.0.0.1 or localhost, or make a key: `guardian keys add NAME`{proxy}.",
             )
         origin = headers.get("origin", "")
         if scope["method"] in _SAFE or origin in self._origins or _is_own(headers, origin, host):

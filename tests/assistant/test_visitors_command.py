@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from adapters.checkpoints.lock import ProcessLock
 from assistant.deployment import deployment
 from assistant.service import Caller, Question, open_service
 from assistant.turns.feedback import Feedback, FeedbackStore, Rating
@@ -72,6 +75,27 @@ def test_erasing_leaves_nothing_of_a_visitor_and_all_of_the_others(desk: Desk) -
     assert left == []
 
 
+def test_a_conversation_in_which_a_turn_runs_is_erased_later(desk: Desk) -> None:
+    """The others are erased, and the command says to come again."""
+    threads = [f"{VISITOR}/{name}" for name in ("one", "other")]
+    asyncio.run(_leave(desk, 0, threads))
+    name = hashlib.sha256(threads[0].encode()).hexdigest()[:32]
+    lock = ProcessLock(deployment(environment=desk.environment).locks_folder / f"{name}.lock")
+    assert lock.try_acquire()
+    desk.here("visitors", "erase", VISITOR).complains(1, "1 of 2 conversations", "again")
+    lock.release()
+    assert desk.here("visitors", "erase", VISITOR, "--json").json["conversations"] == threads[:1]
+
+
+async def _leave(desk: Desk, age_days: int, threads: Sequence[str]) -> None:
+    """Leave conversations of one message whose last turn ended so many days ago."""
+    when = datetime.now(UTC) - timedelta(days=age_days)
+    async with await TurnStore.open(desk.folder / "threads.db", now=lambda: when) as store:
+        for thread in threads:
+            await store.begin(thread, "t", "What is new?", None)
+            await store.finish(thread, "t", {"answer_text": "Nothing.", "outcome": "answered"})
+
+
 def test_nothing_is_erased_of_nobody(empty: Desk) -> None:
     """A name of blanks is an error, and a data folder that is not there stays so."""
     empty.here("visitors", "erase", " ").complains(2, "No visitor is named")
@@ -90,14 +114,9 @@ def test_nothing_is_erased_of_nobody(empty: Desk) -> None:
 )
 async def test_what_is_old_ends(desk: Desk, days: str, left: set[str]) -> None:
     """Visitors' conversations end after 30 days, others only where it is set; none with a running turn, none used since."""
-    now = datetime.now(UTC)
     old = ("boris/old", "old", "v_short/old", f"{VISITOR}/old", f"{VISITOR}/running")
-    for age, threads in ((90, old), (29, (f"{VISITOR}/new",))):
-        when = now - timedelta(days=age)
-        async with await TurnStore.open(desk.folder / "threads.db", now=lambda when=when: when) as store:
-            for thread in threads:
-                await store.begin(thread, "t", "What is new?", None)
-                await store.finish(thread, "t", {"answer_text": "Nothing.", "outcome": "answered"})
+    await _leave(desk, 90, old)
+    await _leave(desk, 29, [f"{VISITOR}/new"])
     deployed = deployment(environment=desk.having(GUARDIAN_KEEP_DAYS=days).environment)
     async with open_service(deployed) as service:
         # As a turn of another process holds it.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import httpx
 import pytest
@@ -15,12 +16,13 @@ from starlette.responses import PlainTextResponse
 from assistant.config.settings import CallerSettings
 from assistant.deployment import deployment
 from assistant.keys import Keys
-from assistant.service import Caller
+from assistant.service import Caller, Service
 from assistant.visitors import Visit, VisitorSeal, user_name, visitor_seal
 from assistant.web.callers import Callers, Kind
+from assistant.web.expiry import daily_expiry
 from assistant.web.faults import TooMany
-from assistant.web.limits import RateLimits
-from contracts.errors import ConfigError
+from assistant.web.limits import OwnPages, RateLimits
+from contracts.errors import ConfigError, GuardianError, ThreadError
 from contracts.profile import UNNAMED, Profile, Role
 from tests.support.cli_helpers import QUESTION, Desk
 from tests.web.conftest import ROLES, Running, serving
@@ -313,3 +315,50 @@ def test_an_address_brings_so_many_new_visitors_an_hour() -> None:
     assert presence is not None
     assert known.receive(request(cookie=f"guardian_visitor={presence.value}"))[0] == first
     assert known.receive(request("127.0.0.3"))[1] is not None
+
+
+async def test_a_server_of_this_machine_is_called_by_its_name_unless_a_proxy_is_in_front() -> None:
+    """Else a foreign page could be a visitor of documents that are this machine's (DNS rebinding)."""
+    for proxies, status in (("", 403), ("127.0.0.1", 200)):
+        app = OwnPages(PlainTextResponse("let through"), callers(GUARDIAN_TRUSTED_PROXIES=proxies), (), loopback=True)
+        async with AsyncClient(transport=ASGITransport(app), base_url="http://evil.example") as client:
+            assert (await client.get("/")).status_code == status
+        async with AsyncClient(transport=ASGITransport(app), base_url="http://127.0.0.1:8000") as client:
+            assert (await client.get("/")).status_code == 200
+
+
+# ------------------------------------------------------------------------------------------- what ends by itself
+
+
+class Old:
+    """A service whose storage fails, and then has old conversations."""
+
+    def __init__(self) -> None:
+        self.over = asyncio.Event()
+        self.answers: list[int | GuardianError] = [ThreadError("The disk is gone.", "Bring it back."), 3, 0]
+
+    async def delete_expired(self) -> int:
+        """Return how many were deleted."""
+        answer = self.answers.pop(0)
+        if not self.answers:
+            self.over.set()
+        if isinstance(answer, GuardianError):
+            raise answer
+        return answer
+
+
+async def test_a_server_says_what_it_deletes_and_goes_on_after_a_fault(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At its start and again and again: how many conversations ended, or why none could; nothing where there was none."""
+    monkeypatch.setattr("assistant.web.expiry._EVERY_S", 0.001)
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    service = Old()
+    caplog.set_level("INFO", "assistant.web.expiry")
+    async with daily_expiry(cast("Service", service)):
+        await service.over.wait()
+    said = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert said == [
+        ("ERROR", "Old conversations could not be deleted: The disk is gone. Bring it back."),
+        ("INFO", "Deleted because GUARDIAN_KEEP_DAYS is over; conversations: 3."),
+    ]

@@ -108,10 +108,10 @@
   };
   const introduced = async () => {
     const answer = await bare("/page/visitor", { method: "POST" });
-    if (!answer.ok) return false;
+    if (!answer.ok) return answer;
     token = (await answer.json()).token;
     kept("guardian-visitor", token);
-    return true;
+    return null;
   };
   let leaving = false;
   let away = false;
@@ -182,7 +182,7 @@
     let answer;
     try {
       answer = await asked(what, options);
-      if (joins && answer.status === 401 && VISITORS && await introduced()) answer = await asked(what, options);
+      if (joins && answer.status === 401 && VISITORS) answer = (await introduced()) || (await asked(what, options));
     }
     catch (error) { if (error.name !== "AbortError") lost(); throw error; }
     if (joins && !answer.ok) await refused(answer);
