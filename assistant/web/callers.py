@@ -297,7 +297,7 @@ class Callers:
     def _is_secure(self, connection: HTTPConnection) -> bool:
         """Whether the browser came by https; the proxy in front says so, for this server itself speaks none."""
         said = connection.headers.getlist("x-forwarded-proto") if self._is_proxy(connection) else []
-        return connection.url.scheme == "https" or ",".join(said).rpartition(",")[2].strip().lower() == "https"
+        return connection.scope["scheme"] == "https" or ",".join(said).rpartition(",")[2].strip().lower() == "https"
 
     def _count_newcomer(self, connection: HTTPConnection) -> None:
         window, most = self._newcomers.of(self.address(connection)), self.settings.new_visitors_per_hour

@@ -147,13 +147,14 @@ def run(make: Callable[[], FastAPI], sock: socket.socket, announce: Callable[[],
     async def serve() -> None:
         app = make()
         settings: ServerSettings = app.state.deployed.settings.server
+        proxies = (*settings.proxies, *app.state.deployed.settings.callers.trusted_proxies)
         config = uvicorn.Config(
             app,
             lifespan="off",
             ws="none",
             access_log=False,
             log_config=_LOGGING,
-            http=make_connection_class(OpenConnections(settings.connections_per_address, settings.proxies)),
+            http=make_connection_class(OpenConnections(settings.connections_per_address, proxies)),
             h11_max_incomplete_event_size=MOST_HEADER_BYTES,
             server_header=False,
             # Who asked is told from the connection: a header says what its sender likes.

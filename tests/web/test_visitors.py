@@ -224,6 +224,22 @@ def test_a_cookie_that_is_not_ours_is_nobodys(cookie: str) -> None:
     assert presence is not None
 
 
+def test_no_header_is_too_wild_to_be_read(gate: Running) -> None:
+    """Bytes that are no text, a host that is no name, lists without end: an answer with a way out, never a fault of ours."""
+    wild: list[Headers] = [
+        [("Cookie", b"guardian_visitor=\xff\xfe; =; ;;; guardian_visitor")],
+        [("Cookie", f"guardian_visitor={GOOD};" * 400)],
+        [("Host", "["), ("X-Forwarded-Proto", "https,, ,")],
+        [("X-Forwarded-For", ", ,unknown, 127.0.0.1:80, ::1%" + "z" * 500)],
+        [("X-Forwarded-For", "127.0.0.1," * 5000)],
+        [("X-Guardian-Visitor", b"\xd1\x84" * 9000)],
+        [("Authorization", b"Basic \xff"), ("X-Forwarded-User", b"\xff")],
+    ]
+    for headers in wild:
+        refused = send(gate, "/v1/threads", headers)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (401, "Unauthorized"), headers
+
+
 @pytest.mark.parametrize(
     ("peer", "proto", "frames", "attributes"),
     [
