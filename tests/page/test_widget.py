@@ -192,7 +192,12 @@ def test_the_page_and_the_widget_say_who_may_use_them(shop: Shop) -> None:
         cookie = page.headers["set-cookie"]
         assert cookie.startswith("guardian_visitor=1.")
         assert "HttpOnly; SameSite=Lax" in cookie
-        assert "set-cookie" not in client.get("/").headers
+        again = client.get("/")
+        assert ("set-cookie" in again.headers, again.headers["cache-control"]) == (False, "no-store")
+        # Nobody is believed what only a trusted proxy says: from the connection it is told, and not by uvicorn.
+        client.cookies.clear()
+        claimed = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "9.9.9.9"}
+        assert "Secure" not in client.get("/", headers=claimed).headers["set-cookie"]
         widget = client.get("/widget.js")
         assert (widget.content, widget.headers["cross-origin-resource-policy"]) == (WIDGET, "cross-origin")
         assert "must-revalidate" in widget.headers["cache-control"]

@@ -376,5 +376,5 @@ async def test_a_server_says_what_it_deletes_and_goes_on_after_a_fault(
     said = [(record.levelname, record.getMessage()) for record in caplog.records]
     assert said == [
         ("ERROR", "Old conversations could not be deleted: The disk is gone. Bring it back."),
-        ("INFO", "Deleted because GUARDIAN_KEEP_DAYS is over; conversations: 3."),
+        ("INFO", "Old conversations deleted: 3 (GUARDIAN_KEEP_DAYS)."),
     ]

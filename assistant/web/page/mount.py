@@ -156,7 +156,8 @@ class Guard:
                 headers.update({**STATIC_HEADERS, "Content-Security-Policy": self._policy})
                 if set_cookie:
                     headers.append("Set-Cookie", set_cookie)
-                    # No cache may hand a visitor's cookie to another one.
+                if self._callers.visitors and scope["path"] == "/":
+                    # No cache may hand a visitor's cookie to another one, or the page without a cookie to a new one.
                     headers["Cache-Control"] = "no-store"
             await send(message)
 
