@@ -108,6 +108,7 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "GUARDIAN_HANDOFF_TIMEOUT": "7",
         "GUARDIAN_DRAIN_SECONDS": "8",
         "GUARDIAN_MAX_REQUEST_BYTES": "4096",
+        "GUARDIAN_MAX_UPLOAD_BYTES": "5000000",
         "GUARDIAN_CONNECTIONS_PER_ADDRESS": "7",
         "GUARDIAN_PROXIES": "10.0.0.0/8",
         "GUARDIAN_CORS_ORIGINS": "https://desk.example",
