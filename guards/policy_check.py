@@ -28,6 +28,7 @@ from language.privacy.links import foreign_domains, foreign_links
 from language.privacy.personal_data import Contacts, personal_data
 from language.privacy.secrets import secrets
 from language.privacy.spans import Span, replace_spans
+from language.questions import questions_in
 from language.readings import as_seen, readings
 from language.structured import inside_json, with_strings
 from language.words import Phrases, pattern_occurs
@@ -155,9 +156,21 @@ def check_answer(
         found += violations(as_seen(answer), profile, role, shown)
     pairs = [(violation.rule, violation.action) for violation in found]
     pairs += _topics(answer, profile, role)
-    if asks and question_asks_for_secrets(answer):
+    # What an answer asks its reader is the assistant's own question, too; one in quotation marks is an example.
+    asked = dict.fromkeys(one for text in (answer, whole) for one in questions_in(text) if not _is_quoted(one))
+    if any(map(question_asks_for_secrets, [answer] if asks else asked)):
         pairs.append((ASKS_FOR_SECRETS, RequiredAction.SAFE_REFUSAL))
     return _finding(pairs)
+
+
+def _is_quoted(question: str) -> bool:
+    """Whether the question mark stands inside quotation marks."""
+    bare = question.strip(" *_#>-|.")
+    return bare[-1:] in _CLOSING and any(sign in bare[:-1] for sign in _OPENING)
+
+
+_OPENING: Final = frozenset("\"'“„«‘")
+_CLOSING: Final = frozenset("\"'”“»’")
 
 
 def violations(text: str, profile: Profile, role: str, shown: Sequence[str] = ()) -> list[Violation]:

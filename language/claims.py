@@ -18,6 +18,7 @@ from language.figures.values import Values, code_parts, values
 from language.lexicon import is_courtesy, is_lead_in, points_ahead
 from language.patterns import read_wording
 from language.privacy.links import has_link
+from language.questions import states_beside_asking
 from language.sentences import sentences
 from language.structured import Leaf, json_block, leaves, loose_leaves
 from language.words import stems, tokens
@@ -531,7 +532,8 @@ def _asserts(text: str) -> bool:
         # A question that brings a fact along asserts it: "Will you pay 500 dollars?"
         named: Values = values(bare)
         told = _TOLD.search(bare)
-        return bool(_cites(text) or named.numbers or named.identifiers or named.urls or has_link(bare) or told)
+        brought = named.numbers or named.identifiers or named.urls or has_link(bare)
+        return bool(_cites(text) or brought or told or states_beside_asking(bare))
     if _cites(text) or values(strip_label(bare)):
         return True  # what cites or names something asserts it, however short
     # Two words say something, and so does one that is a whole sentence: "You must pay."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from language.patterns import read_wording
@@ -11,7 +12,15 @@ from language.sentences import sentences
 _WORDING: Final = read_wording(__name__)
 
 _SPLIT: Final = re.compile(r"[;:—–(]\s*|,\s+|\s+-\s+")
+_BEHIND: Final = " *_\"»”)'"
+"""What may stand behind a question mark in its sentence."""
 _STARTS: Final = _WORDING.pattern("starts")
+_RELATIVE: Final = _WORDING.pattern("relative")
+
+
+def questions_in(text: str) -> list[str]:
+    """Return the sentences of a text that end with a question mark, in order."""
+    return [one for one in sentences(text) if one.rstrip(_BEHIND).endswith("?")] if "?" in text else []
 
 
 def question_of(text: str) -> str:
@@ -22,12 +31,12 @@ def question_of(text: str) -> str:
     form of a question does not count: "Did you know that your account is deleted?", "Which is it, your account is
     deleted?".
     """
-    asked = [one for one in sentences(text) if one.rstrip(" *_\"»”)'").endswith("?")]
+    asked = questions_in(text)
     if not asked:
         return ""
     last = asked[-1].strip()
     cuts = [0, *(match.end() for match in _SPLIT.finditer(last))]
-    start = next((start for start in cuts if _STARTS.match(last, start)), None)
+    start = _start_of_question(last, cuts)
     if start is None:
         by_intonation = len(cuts) == 1 and re.search("[а-яё]", last, re.IGNORECASE)
         return last if by_intonation and not _STATES.search(last) else ""
@@ -43,6 +52,27 @@ def states(gap: str) -> bool:
     return bool(_STATES.search(gap) or _TOLD.match(gap))
 
 
+def states_beside_asking(question: str) -> bool:
+    """Whether a sentence with a question mark also makes a statement: "Your data was sold, was that agreed?".
+
+    A condition or an aim in front of the question ("If you use Windows, ...") makes none.
+    """
+    said = question.strip()
+    cuts = [0, *(match.end() for match in _SPLIT.finditer(said))]
+    start = _start_of_question(said, cuts)
+    front = said if start is None and len(cuts) > 1 else said[: start or 0]
+    if _STATES.search(said[start or 0 :]):
+        return True
+    return bool(front) and not _LEADS_IN.match(front) and bool(_HAS_SUBJECT.search(front))
+
+
+def _start_of_question(said: str, cuts: Sequence[int]) -> int | None:
+    """Return where the first clause begins that asks; `None` if none does."""
+    starts = (at for at in cuts if _STARTS.match(said, at) and not (at and _RELATIVE.match(said, at)))
+    return next(starts, None)
+
+
+_LEADS_IN: Final = _WORDING.pattern("leads_in")
 _STATES: Final = _WORDING.pattern("states")
 _TOLD: Final = _WORDING.pattern("told")
 _GOES_ON: Final = _WORDING.pattern("goes_on")

@@ -95,14 +95,17 @@ async def draft(
 
 
 async def _draft_by_quoting(state: DraftView, quoter: Drafter, profile: Profile) -> Json:
-    reply = await quoter.draft(_request(state, profile))
-    accounts = _accounts(state, replace(reply, degraded=(WITHOUT_THE_MODEL, *reply.degraded)))
+    reply = replace(await quoter.draft(_request(state, profile)), quoted=True)
+    accounts = _accounts(state, reply)
     return {**accounts, "draft_answer": reply.text, "draft_kind": str(reply.kind), "quoted": True}
 
 
 def _accounts(state: DraftView, reply: Draft) -> Json:
+    # The mark is this draft's: an earlier one that was quoted may be replaced by the model's own.
+    before = [part for part in state["degraded"] if part != WITHOUT_THE_MODEL]
+    mark = [WITHOUT_THE_MODEL] if reply.quoted else []
     return {
-        "degraded": list(dict.fromkeys([*state["degraded"], *reply.degraded])),
+        "degraded": list(dict.fromkeys([*before, *mark, *reply.degraded])),
         "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in reply.calls)],
     }
 

@@ -308,10 +308,15 @@ def title_of(item: EvidenceItem) -> tuple[str, str]:
     return item.title or item.ref, item.heading.removeprefix(item.title).strip(" ›/>")
 
 
+_OTHER_SCHEME: Final = re.compile(r"\s*(?!https?:)[a-z][a-z0-9+.-]{0,30}:", re.IGNORECASE)
+"""Such as `javascript:`: no address of a document."""
+
+
 def _address(item: EvidenceItem, allowed_domains: Sequence[str]) -> str:
     # An address is data, too: what could end it or begin mark-up is written as an address writes it.
     # Without an address that may be shown, a document is found by its file.
-    shown = item.url if item.url and not foreign_links(item.url, allowed_domains) else item.document
+    url = item.url or ""
+    shown = item.document if _OTHER_SCHEME.match(url) or foreign_links(url, allowed_domains) else url or item.document
     return _NOT_IN_ADDRESSES.sub(lambda match: quote(match.group()), shown)
 
 

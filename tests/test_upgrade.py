@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import tarfile
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -197,6 +198,25 @@ HALF: Final = {
 
 `question` was killed before any node, `clock` behind `retrieve` under a clock that was ahead.
 """
+
+
+@pytest.fixture
+def only_written(folder: Path) -> None:
+    """Take away the step that was stored behind a verdict: the verdict is then only among what the node wrote."""
+    with closing(sqlite3.connect(folder / "data" / "small" / "threads.db")) as database, database:
+        database.execute(
+            "DELETE FROM checkpoints WHERE thread_id = 'half-pass' AND checkpoint_id = "
+            "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = 'half-pass')"
+        )
+
+
+@pytest.mark.usefixtures("only_written")
+async def test_a_turn_that_was_killed_between_a_verdict_and_its_step_is_finished(service: Service) -> None:
+    """The verdict of the older version names no draft, so the draft is judged again."""
+    live = await service.resume(PERSON, "half-pass")
+    assert live is not None
+    result = await live.result()
+    assert (result.question, result.outcome) == HALF["pass"], result.block_reason
 
 
 @pytest.mark.parametrize("name", HALF)

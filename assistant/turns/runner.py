@@ -405,9 +405,14 @@ def _of_run(turn: Turn) -> RunnableConfig:
 
 
 def _passed_by_an_older_version(snapshot: StateSnapshot) -> bool:
-    """Whether a turn stands before its answer with a verdict that names no draft: none did before judged_hash."""
-    guardian = snapshot.values.get("guardian")
-    return "finalize" in snapshot.next and isinstance(guardian, dict) and "judged_hash" not in guardian
+    """Whether a turn stands before its answer with a verdict that names no draft: none did before judged_hash.
+
+    If the process was killed behind the verdict, it is only among what the node wrote, and in no state yet.
+    """
+    judged = [snapshot.values.get("guardian")] if "finalize" in snapshot.next else []
+    written: list[Any] = [task.result for task in snapshot.tasks if task.name == "guardian_verify"]
+    judged += [result.get("guardian") for result in written if isinstance(result, dict)]
+    return any(isinstance(report, dict) and "judged_hash" not in report for report in judged)
 
 
 def _as_json(context: BaseModel | None) -> Json | None:

@@ -19,6 +19,7 @@ from language.clean import holds_any, skeleton
 from language.memo import remember
 from language.patterns import read_wording
 from language.privacy.spans import readings
+from language.readings import readings as without_disguise
 
 _WORDING: Final = read_wording(__name__)
 
@@ -75,7 +76,7 @@ def question_asks_for_secrets(question: str) -> str:
     return next(
         (
             found
-            for said in _as_read(question)
+            for said in dict.fromkeys((*_as_read(question), *map(_plain_text, without_disguise(question))))
             if not _OF_ITS_STATE.search(said) and (found := _first(_of_a_question(), said))
         ),
         "",

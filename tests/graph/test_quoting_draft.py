@@ -149,7 +149,7 @@ async def test_what_was_quoted_already_is_not_quoted_again() -> None:
     quoted = Draft(DraftKind.ABSTENTION, "Nothing.", quoted=True, degraded=("draft: the model is away",))
     _, values, _, quoter = await turn(quoted)
     assert quoter.requests == []
-    assert values["degraded"] == ["draft: the model is away"]
+    assert values["degraded"] == [WITHOUT_THE_MODEL, "draft: the model is away"]
 
 
 async def test_the_products_own_quoter_answers() -> None:

@@ -178,7 +178,7 @@ def test_an_uncertainty_that_states_something_is_dropped(gap: str) -> None:
 
 
 def test_policy_holds_a_drafted_question_to_more_than_an_answer() -> None:
-    """The same words in an answer may be a document's own; asked by the assistant, they are meant."""
-    words = "Do you remember your PIN?"
+    """The same sentence in an answer may be a document's own; beside a question of the assistant's, it is meant."""
+    words = "Enter your PIN and press OK."
     assert check_answer(words, PROFILE, "user", asks=True).rules == (ASKS_FOR_SECRETS,)
     assert check_answer(words, PROFILE, "user").status is PolicyStatus.OK

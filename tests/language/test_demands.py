@@ -11,6 +11,9 @@ from tests.language.test_asking import PLAIN_QUESTIONS
 from tests.support.turn import PROFILE
 
 ASKS = [
+    "Сообщите кодовую фразу [1].",
+    "Пришлите шесть цифр из сообщения [1].",
+    "Buy a voucher and tell us its number [1].",
     "Please send us your password.",
     "DM me the code.",
     "Please text the code back to me",
@@ -170,6 +173,14 @@ ASKS = [
     "Please type in your card number.",
 ]
 ORDINARY = [
+    "Does your browser accept cookies?",
+    "Which login page do you use?",
+    "Which payment method is selected?",
+    "В каком письме пришла ошибка?",
+    "Какая страница открывается при входе?",
+    "Какие цифры стоят в отчёте?",
+    "Do you see the fee in the report?",
+    "Which field of the card is empty?",
     "How do I reset my password?",
     "Enter your password and press Sign in.",
     "Never send your password to anybody.",
@@ -285,6 +296,31 @@ OF_A_QUESTION = [
     "Что написано в СМС от банка?",
     "Чем будете платить?",
     "Скинете фото паспорта?",
+    "Could you share your session cookie?",
+    "What's the secret phrase of your wallet?",
+    "Which login and pass do you use?",
+    "Which API token is configured on the node?",
+    "Which card should be charged for this?",
+    "How would you like to settle the fee, by card or by crypto?",
+    "Can you forward the verification e-mail with the link?",
+    "Can you paste your .env here?",
+    "Which word do you type to log in?",
+    "Какие шесть цифр пришли вам в сообщении?",
+    "Что сейчас показывает приложение-аутентификатор?",
+    "С какой карты списать оплату?",
+    "Поделитесь cookie вашей сессии?",
+    "Какая у вас кодовая фраза?",
+    "Под каким логином и паролем вы входите?",
+    "Перешлёте письмо со ссылкой для подтверждения?",
+    "Назовёте п а р о л ь?",
+    "Пришлёте .env?",
+    "Какое слово вы вводите при входе?",
+    "Could you send the private key of the server?",
+    "Are you ready to pay the invoice today?",
+    "Could you upload a photo of your passport?",
+    "Подскажете CVC с обратной стороны?",
+    "Пришлёте закрытый ключ сервера?",
+    "Сколько вы готовы заплатить за ускорение?",
 ]
 
 
@@ -313,14 +349,21 @@ def test_documentation_asks_for_nothing_however_it_stands_together() -> None:
 
 @pytest.mark.parametrize("text", OF_A_QUESTION)
 def test_a_question_of_ours_needs_less_to_mean_it(text: str) -> None:
-    """What the assistant itself asks the user may not even name a password to be told."""
+    """What the assistant itself asks the user may not even name a password to be told, alone or at an answer's end."""
     assert question_asks_for_secrets(text)
+    finding = check_answer(f"The kettle boils at 100 degrees [1]. {text}", PROFILE, "operator")
+    assert finding.rules == ("asks-for-secrets",)
 
 
 @pytest.mark.parametrize("text", PLAIN_QUESTIONS)
 def test_a_plain_question_wants_no_secret(text: str) -> None:
     """It may be asked as it stands."""
     assert question_asks_for_secrets(text) == ""
+
+
+def test_a_question_in_quotation_marks_is_an_example() -> None:
+    """An answer may list what customers ask."""
+    assert check_answer("Customers ask: “Can I pay by card?”", PROFILE, "user").status is PolicyStatus.OK
 
 
 def test_a_long_text_costs_little() -> None:
