@@ -157,7 +157,8 @@ def check_answer(
     pairs = [(violation.rule, violation.action) for violation in found]
     pairs += _topics(answer, profile, role)
     # What an answer asks its reader is the assistant's own question, too; one in quotation marks is an example.
-    asked = dict.fromkeys(one for text in (answer, whole) for one in questions_in(text) if not _is_quoted(one))
+    found = (one for text in (answer, whole) for one in questions_in(text) if not _is_quoted(one))
+    asked = dict.fromkeys(one[-_LONGEST_QUESTION:] for one in found)
     if any(map(question_asks_for_secrets, [answer] if asks else asked)):
         pairs.append((ASKS_FOR_SECRETS, RequiredAction.SAFE_REFUSAL))
     return _finding(pairs)
@@ -169,6 +170,8 @@ def _is_quoted(question: str) -> bool:
     return bare[-1:] in _CLOSING and any(sign in bare[:-1] for sign in _OPENING)
 
 
+_LONGEST_QUESTION: Final = 1_000
+"""Characters before its mark; what is longer is a table or a log with a question mark in it."""
 _OPENING: Final = frozenset("\"'“„«‘")
 _CLOSING: Final = frozenset("\"'”“»’")
 
