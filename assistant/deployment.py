@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,11 @@ class Deployment:
             InputError: The setting or its value is not valid, or the profile has no such role.
         """
         return build_context(self.context_type, self.profile, values)
+
+    @property
+    def profile_version(self) -> str:
+        """The version of its profile: 12 hexadecimal digits of a hash, the same as long as nothing in it changes."""
+        return sha256(self.profile.model_dump_json().encode()).hexdigest()[:12]
 
     @property
     def folder(self) -> Path:

@@ -148,6 +148,7 @@ class DecisionRecord(BaseModel):
         node: The node that decided.
         limits: The thresholds that the table's rows were built with.
         proposed: The planner's proposal, if it differs.
+        reasons: Of DT-005: the names of the reasons why the draft did not pass. Names only: values may quote the draft.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -159,6 +160,7 @@ class DecisionRecord(BaseModel):
     inputs: dict[str, str | float | bool] = Field(default_factory=dict)
     limits: dict[str, float] = Field(default_factory=dict)
     proposed: str | None = None
+    reasons: tuple[str, ...] = ()
 
 
 class HandOff(BaseModel):

@@ -28,6 +28,8 @@ class Diagnostics(BaseModel):
         calls: Each request.
         timings_ms: Milliseconds per node, summed over its runs. The turn runner measures them, so they are empty in a
             result read only from the graph's state.
+        profile: Version of the profile that the turn ran with, 12 hexadecimal digits; the turn runner writes it. Empty
+            in results of earlier versions.
         first_event_ms, answer_ms: Milliseconds from the start of the turn to the first progress event, and to the
             answer; measured by the turn runner.
     """
@@ -38,6 +40,7 @@ class Diagnostics(BaseModel):
     tokens: dict[str, int] = Field(default_factory=dict)
     calls: list[ModelCall] = Field(default_factory=list[ModelCall])
     timings_ms: dict[str, float] = Field(default_factory=dict)
+    profile: str = ""
     first_event_ms: float | None = None
     answer_ms: float | None = None
 

@@ -30,7 +30,7 @@ from contracts.errors import ConfigError, EntailmentUnavailable
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.ports import EntailmentChecker
 from contracts.profile import UNNAMED, Profile
-from contracts.reasons import Reason, broke, could_not_check
+from contracts.reasons import Reason, broke, could_not_check, reason_names
 from contracts.report import Finding, GuardianReport
 from contracts.spec import ArchitectSpec
 from contracts.state import Json, fresh_turn
@@ -225,7 +225,7 @@ def _decide(
         quoting_left=quotes and context.quoting_draft and not (state["quoting"] or state["quoted"]),
         draft=draft,
     )
-    made = [record(NAME, decision)]
+    made = [record(NAME, decision).model_copy(update={"reasons": tuple(reason_names(report.reasons))})]
     if not _is_denied(state):
         made.insert(0, record(NAME, EVIDENCE.decide(request_type=request_type)))
     return decision.outcome, report, [line.model_dump(mode="json") for line in made]

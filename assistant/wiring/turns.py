@@ -54,4 +54,5 @@ async def open_runner(deployed: Deployment, ports: Ports) -> AsyncGenerator[Turn
             deployed.locks_folder,
             context_type=deployed.context_type,
             forget=partial(_forget, deployed),
+            profile_version=deployed.profile_version,
         )
