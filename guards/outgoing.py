@@ -42,6 +42,14 @@ def redact_ticket_text(text: str, known: Known | None = None) -> str:
     return text
 
 
+def fit_to_show(text: str) -> str:
+    """Return a text of a user as others may see and keep it: masked as in a ticket; empty if that cannot be ensured."""
+    try:
+        return redact_ticket_text(text)
+    except Exception:  # noqa: BLE001  # what broke may have left everything in it
+        return ""
+
+
 @dataclass(frozen=True, slots=True)
 class TurnWords:
     """The words of a turn that a ticket quotes.

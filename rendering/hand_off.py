@@ -19,6 +19,8 @@ from rendering.exits import name_unasked
 from rendering.synthetic import contact_of
 from rendering.texts import bullets, inline, say, texts
 
+BY_OPERATOR: Final = "operator_review"
+"""The reason of a ticket that an operator made of a turn in a review."""
 _LONGEST_QUOTE: Final = 200
 """Characters of an earlier message in a summary."""
 _WHY: Final = {
@@ -48,6 +50,7 @@ _WHY: Final = {
     "could_not_check": "why_unchecked",
     "clarification_needed": "why_unclear",
     "clarification_without_question": "why_unproven",
+    BY_OPERATOR: "why_review",
 }
 """The Guardian's reasons in words, for people who do not know them."""
 

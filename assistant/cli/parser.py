@@ -48,6 +48,16 @@ class _Parser(argparse.ArgumentParser):
             self.error(f"unknown: {' '.join(unknown)}{_suggest(unknown[0], options)}")
         return parsed, unknown
 
+    def leave_defaults_to(self, outer: _Parser) -> None:
+        """Let an option keep what it was given before the action; argparse would put the action's default in its place."""
+        for option in self._actions:
+            if option.option_strings and option.dest in outer.destinations():
+                option.default = argparse.SUPPRESS
+
+    def destinations(self) -> set[str]:
+        """Return the names of the values of the options."""
+        return {option.dest for option in self._actions if option.dest != "help"}
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         # Python suggests names by itself from 3.14 on, and only if it is told to.
         if action.choices is None or value in action.choices:
@@ -99,6 +109,7 @@ def build_parser() -> argparse.ArgumentParser:
     _chat(commands)
     _threads(commands)
     _hand_offs(commands)
+    _review(commands)
     _show(commands)
     _doctor(commands)
     _eval(commands)
@@ -311,6 +322,88 @@ def _hand_offs(commands: _Commands) -> None:
         action.add_argument("--json", action="store_true", help="print JSON")
         _profile(action)
         action.set_defaults(module="hand_offs", action=name)
+
+
+_OUTCOMES: Final = ("answered", "clarification", "pages_shown", "declined", "refused", "handed_off", "error")
+_RATINGS: Final = ("up", "down")
+
+
+def _review(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "review",
+        "review the turns of all callers: list them, open one, and do something about it",
+        [
+            "guardian review --rating down --since 7d",
+            "guardian review show support-17 2",
+            'guardian review note support-17 2 "the page is out of date"',
+            "guardian review case support-17 2 --file cases.jsonl --page en/backup.md",
+            "guardian review export --format jsonl --since 30d",
+        ],
+        "Without an action it lists turns, the newest first. Personal data are masked as in hand-offs, and every look is\n"
+        "recorded.",
+    )
+    _turn_filters(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    _profile(parser)
+    parser.set_defaults(module="review", action="list")
+    actions = parser.add_subparsers(title="actions", metavar="ACTION")
+    about = {
+        "show": ("print one turn: each try, the answer claim by claim, the searches, the decisions", "support-17 2"),
+        "handle": ("mark a turn as handled", "support-17 2"),
+        "note": ("keep a note on a turn, in place of an earlier one", 'support-17 2 "told the team"'),
+        "case": ("save a turn as a case for `guardian eval`", "support-17 2 --file cases.jsonl --ending handed_off"),
+        "hand-over": ("hand a turn over to a person", "support-17 2"),
+        "export": ("print turns as CSV or JSONL", "--format jsonl --rating down"),
+        "looks": ("list who looked at what, the newest first", "--limit 20"),
+    }
+    for name, (text, example) in about.items():
+        action = _command(actions, name, text, [f"guardian review {name} {example}"])
+        if name == "export":
+            _turn_filters(action)
+            action.add_argument("--format", choices=("csv", "jsonl"), default="csv", help="default: csv")
+        elif name == "looks":
+            action.add_argument("--limit", type=_positive, metavar="N", help="at most N (default: 50)")
+        else:
+            action.add_argument("thread", help="the conversation, as the list shows it")
+            if name == "show":
+                action.add_argument(
+                    "turn", nargs="?", default="", help="the turn's number or id (default: the last one)"
+                )
+            else:
+                action.add_argument("turn", help="the turn's number or id")
+        if name == "handle":
+            action.add_argument("--undo", action="store_true", help="mark it as not handled")
+        elif name == "note":
+            action.add_argument("text", help="the note; an empty one removes what is there")
+        elif name == "case":
+            action.add_argument("--file", required=True, metavar="FILE", help="file of cases to add it to")
+            action.add_argument(
+                "--page", action="append", default=[], metavar="PATH", help="a page that answers; may be given again"
+            )
+            action.add_argument("--ending", choices=_OUTCOMES, help="how the turn should have ended")
+        if name != "export":
+            action.add_argument("--json", action="store_true", help="print JSON")
+        _profile(action)
+        action.leave_defaults_to(parser)
+        action.set_defaults(module="review", action=name)
+
+
+def _turn_filters(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--outcome", choices=_OUTCOMES, help="only turns that ended so")
+    parser.add_argument("--rating", choices=_RATINGS, help="only turns that their user rated so")
+    parser.add_argument("--reason", metavar="NAME", default="", help="only turns with this reason, such as abstained")
+    parser.add_argument(
+        "--since", metavar="TIME", help="only turns since then: a day, a time, or a time ago such as 7d"
+    )
+    parser.add_argument("--until", metavar="TIME", help="only turns before then")
+    parser.add_argument(
+        "--profile-version", metavar="ID", default="", help="only turns with this version of the profile"
+    )
+    parser.add_argument("--text", metavar="WORDS", default="", help="only turns whose texts have all these words")
+    parser.add_argument("--handled", choices=("yes", "no"), help="only turns that are handled, or not")
+    parser.add_argument("--limit", type=_positive, metavar="N", help="at most N turns (default: 50; export: all)")
+    parser.add_argument("--offset", type=int, metavar="N", default=0, help="leave the N newest of them out")
 
 
 def _show(commands: _Commands) -> None:

@@ -28,10 +28,11 @@ async def _forget(deployed: Deployment, thread_id: str) -> int:
     """Delete what is kept of a conversation beside its transcript and its checkpoints; return how much that was."""
     from assistant.turns.feedback import FeedbackStore
     from assistant.turns.histories import Histories
+    from assistant.turns.reviews import Reviews
     from assistant.wiring.hand_offs import outbox
 
     forgotten = await outbox(deployed).forget(thread_id)
-    for table in (FeedbackStore, Histories):
+    for table in (FeedbackStore, Histories, Reviews):
         async with await table.open(deployed.threads_file) as kept:
             forgotten += await kept.forget(thread_id)
     return forgotten

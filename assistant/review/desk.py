@@ -1,0 +1,248 @@
+"""The desk of a reviewer: lists turns of all callers, opens one, and records what is done with it.
+
+Every look and every deed is recorded with the name of who it was.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from assistant.review.case_file import Json, Label, make_case
+from assistant.review.operator_ticket import make_ticket
+from assistant.review.records import ReviewQuery, TurnRecord, caller_of, read_record, stored_time
+from assistant.review.reviewed_turn import ReviewedTurn, review_result
+from assistant.turns.feedback import Feedback, FeedbackStore
+from assistant.turns.reviews import MAX_NOTE_CHARS, Reviews
+from assistant.turns.transcript import Turn, TurnStore, with_readable_result
+from assistant.wiring.turns import open_store
+from contracts.enums import DeliveryStatus
+from contracts.errors import ConfigError, InputError, UnknownThread
+from contracts.reasons import reason_names
+from contracts.result import StructuredAgentResult
+from guards.outgoing import fit_to_show
+from language.clean import clean
+
+if TYPE_CHECKING:
+    from assistant.deployment import Deployment
+    from contracts.ports import HandOffSink
+
+_LOG = logging.getLogger(__name__)
+_ROWS: Final = 200
+"""How many turns are read at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPage:
+    """Some turns, the newest first, and whether more match."""
+
+    records: tuple[TurnRecord, ...]
+    more: bool
+
+
+class ReviewDesk:
+    """The turns of one deployment, for reviewers.
+
+    Args:
+        store: The transcript.
+        feedback: On the same connection, as is `reviews`.
+        reviews: What was done with turns.
+    """
+
+    def __init__(self, store: TurnStore, feedback: FeedbackStore, reviews: Reviews) -> None:
+        self._store = store
+        self._feedback = feedback
+        self._reviews = reviews
+
+    async def list(self, query: ReviewQuery, who: str) -> TurnPage:
+        """Return the turns that a query asks for."""
+        await self._record(who, f"list {query.describe()}")
+        return await self.find(query)
+
+    async def find(self, query: ReviewQuery) -> TurnPage:
+        """Return the turns that a query asks for, without a record of a look."""
+        found: list[TurnRecord] = []
+        async with aclosing(self.all(query)) as matching:
+            async for record in matching:
+                found.append(record)
+                if len(found) > query.limit:
+                    break
+        return TurnPage(tuple(found[: query.limit]), more=len(found) > query.limit)
+
+    async def all(self, query: ReviewQuery) -> AsyncGenerator[TurnRecord]:
+        """Yield every turn that a query asks for, whatever its limit, without a record of a look."""
+        seen: set[tuple[str, str]] = set()
+        since, until = stored_time(query.since), stored_time(query.until)
+        offset, left_out = 0, query.offset
+        while rows := await self._reviews.page(since, until, most=_ROWS, offset=offset):
+            offset += len(rows)
+            for record in map(read_record, rows):
+                # A turn that began meanwhile moves all others by one place.
+                if (record.thread, record.turn) in seen or not query.takes(record):
+                    continue
+                seen.add((record.thread, record.turn))
+                if left_out:
+                    left_out -= 1
+                else:
+                    yield record
+
+    async def export(self, query: ReviewQuery, who: str) -> AsyncGenerator[TurnRecord]:
+        """Yield every turn that a query asks for, whatever its limit."""
+        await self._record(who, f"export {query.describe()}")
+        async for record in self.all(query):
+            yield record
+
+    async def open(self, thread: str, turn: str, who: str) -> ReviewedTurn:
+        """Return one turn with all that is known of it.
+
+        Args:
+            thread: The conversation, by the id that it is stored under.
+            turn: The turn's id or its number; empty for the last one.
+            who: The reviewer.
+
+        Raises:
+            UnknownThread: There is no such conversation or turn.
+        """
+        found, _ = await self._turn(thread, turn)
+        await self._record(who, f"open {thread} {found.turn_id}")
+        record = await self._describe(found)
+        if found.result is None:
+            return ReviewedTurn(record=record)
+        return review_result(record, StructuredAgentResult.model_validate(found.result))
+
+    async def handle(self, thread: str, turn: str, who: str, *, handled: bool = True) -> TurnRecord:
+        """Mark a turn as handled, or as not handled after all.
+
+        Raises:
+            UnknownThread: There is no such conversation or turn.
+        """
+        found, _ = await self._turn(thread, turn)
+        await self._record(who, f"{'handle' if handled else 'unhandle'} {thread} {found.turn_id}")
+        await self._reviews.put(thread, found.turn_id, who, handled=handled)
+        return await self._describe(found)
+
+    async def note(self, thread: str, turn: str, who: str, text: str) -> TurnRecord:
+        """Keep a note on a turn; it replaces the earlier one, and an empty one removes that.
+
+        Raises:
+            UnknownThread: There is no such conversation or turn.
+            InputError: The note is too long.
+        """
+        text = clean(text).strip()
+        if len(text) > MAX_NOTE_CHARS:
+            raise InputError(f"The note has {len(text)} characters.", f"Write at most {MAX_NOTE_CHARS}.")
+        found, _ = await self._turn(thread, turn)
+        await self._record(who, f"note {thread} {found.turn_id}")
+        await self._reviews.put(thread, found.turn_id, who, note=text)
+        return await self._describe(found)
+
+    async def case(self, thread: str, turn: str, who: str, label: Label, save: Callable[[Json], None]) -> Json:
+        """Make a case for `guardian eval` of a turn, save it, and record that it was made; return the case.
+
+        Args:
+            thread: The conversation, by the id that it is stored under.
+            turn: The turn's id or its number.
+            who: The reviewer.
+            label: What would be right.
+            save: Called with the case; if it raises, nothing is recorded.
+
+        Raises:
+            UnknownThread: There is no such conversation or turn.
+            InputError: Nothing says what would be right, or a page is no path.
+        """
+        found, earlier = await self._turn(thread, turn)
+        case = make_case(await self._describe(found), [one.question for one in earlier], label)
+        save(case)
+        await self._record(who, f"case {thread} {found.turn_id}")
+        await self._reviews.put(thread, found.turn_id, who, case_id=case["id"])
+        return case
+
+    async def hand_over(self, thread: str, turn: str, who: str, sink: HandOffSink | None) -> DeliveryStatus:
+        """Hand a turn over to a person; a turn that was handed over before is not sent again.
+
+        Raises:
+            UnknownThread: There is no such conversation or turn.
+            InputError: The turn has no result yet.
+            ConfigError: There is no sink.
+            HandOffFailed: The ticket could not even be kept.
+        """
+        if sink is None:
+            raise ConfigError(
+                "No destination for hand-offs is set.",
+                "Set GUARDIAN_HANDOFF_TO to a folder or to the address of a webhook.",
+            )
+        found, earlier = await self._turn(thread, turn)
+        if found.result is None:
+            raise InputError(f"The turn {found.turn_id!r} has no result yet.", "Wait for its end, or resume it.")
+        ticket = make_ticket(found, StructuredAgentResult.model_validate(found.result), earlier)
+        await self._record(who, f"hand-over {thread} {found.turn_id}")
+        return (await sink.submit(ticket)).delivery
+
+    async def looks(self, most: int) -> Sequence[tuple[str, str, str]]:
+        """Return the newest looks and deeds, newest first, each as time, who and what."""
+        return await self._reviews.looks(most)
+
+    async def _record(self, who: str, what: str) -> None:
+        _LOG.info("review by %r: %s", who, what)
+        await self._reviews.add_look(who, what)
+
+    async def _turn(self, thread: str, turn: str) -> tuple[Turn, list[Turn]]:
+        """Return a turn and those before it."""
+        turns = [with_readable_result(one) for one in await self._store.turns(thread)]
+        if not turns:
+            raise UnknownThread(f"There is no conversation {thread!r}.", "The list of turns has the ids.")
+        for place, one in enumerate(turns):
+            if one.turn_id == turn:
+                return one, turns[:place]
+        for place, one in enumerate(turns):
+            if str(one.number) == turn or (not turn and place == len(turns) - 1):
+                return one, turns[:place]
+        raise UnknownThread(f"Conversation {thread!r} has no turn {turn!r}.", "The list of turns has the ids.")
+
+    async def _describe(self, turn: Turn) -> TurnRecord:
+        said = (await self._feedback.of(turn.thread_id)).get(turn.turn_id)
+        done = (await self._reviews.of(turn.thread_id)).get(turn.turn_id, (False, "", ""))
+        return _record_of(turn, said, *done)
+
+
+def _record_of(turn: Turn, said: Feedback | None, handled: bool, note: str, case: str) -> TurnRecord:  # noqa: FBT001  # as the table has them
+    result = StructuredAgentResult.model_validate(turn.result) if turn.result is not None else None
+    return TurnRecord(
+        thread=turn.thread_id,
+        turn=turn.turn_id,
+        number=turn.number,
+        caller=caller_of(turn.thread_id),
+        when=turn.started_at,
+        language=result.language if result else None,
+        profile=result.diagnostics.profile if result else "",
+        question=fit_to_show(turn.question),
+        answer=fit_to_show(result.answer_text) if result else "",
+        outcome=result.outcome if result else None,
+        verdict=str(result.guardian.verdict) if result and result.guardian else "",
+        reasons=tuple(_names(result)) if result else (),
+        rating=said.rating if said else None,
+        comment=fit_to_show(said.comment) if said else "",
+        handled=handled,
+        note=note,
+        case=case,
+    )
+
+
+def _names(result: StructuredAgentResult) -> Iterator[str]:
+    names = reason_names(result.guardian.reasons) if result.guardian else []
+    yield from names or filter(None, [fit_to_show(result.block_reason or "")])
+
+
+@asynccontextmanager
+async def open_desk(deployed: Deployment) -> AsyncGenerator[ReviewDesk]:
+    """Open the desk of a deployment."""
+    async with open_store(deployed) as store:
+        yield await desk_over(store, await FeedbackStore.share(store))
+
+
+async def desk_over(store: TurnStore, feedback: FeedbackStore) -> ReviewDesk:
+    """Return the desk over tables that are open; whoever opened them closes them."""
+    return ReviewDesk(store, feedback, await Reviews.share(store))
