@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adapters.checkpoints.database import readable
 from assistant.turns.thread_table import ThreadTable, utc_now
+from guards.outgoing import fit_to_show
 from language.clean import clean
 
 MAX_COMMENT_CHARS: Final = 4000
@@ -52,8 +53,12 @@ class FeedbackStore(ThreadTable):
     )
 
     async def put(self, thread_id: str, turn_id: str, feedback: Feedback) -> Feedback:
-        """Store feedback on a turn and return it as stored: with a comment that can be stored and shown."""
-        kept = feedback.model_copy(update={"comment": clean(feedback.comment)})
+        """Store feedback on a turn and return it as stored: its comment can be shown, and holds no secret.
+
+        Operators read comments, and so a password in one would reach them.
+        """
+        # A mark may be longer than the value in its place.
+        kept = feedback.model_copy(update={"comment": fit_to_show(clean(feedback.comment))[:MAX_COMMENT_CHARS]})
         await self._rows(
             """
             INSERT INTO feedback (thread_id, turn_id, rating, comment, at) VALUES (?, ?, ?, ?, ?)
@@ -73,3 +78,9 @@ class FeedbackStore(ThreadTable):
             for turn, rating, comment in rows
             if rating in set(Rating)
         }
+
+    async def ratings(self) -> dict[tuple[str, str], Rating]:
+        """Return all ratings, by conversation and turn."""
+        rows = await self._rows("SELECT thread_id, turn_id, rating FROM feedback")
+        known = set(Rating)
+        return {(readable(thread), readable(turn)): Rating(rating) for thread, turn, rating in rows if rating in known}

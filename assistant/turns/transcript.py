@@ -159,6 +159,19 @@ class TurnStore(ThreadTable):
         )
         return [readable(thread) for (thread,) in rows]
 
+    async def endings(self) -> dict[str, tuple[str, str | None]]:
+        """Return for each conversation the id of its last turn and how that ended; `None` if it has not, or unreadably."""
+        rows = await self._rows(
+            """
+            SELECT thread_id, turn_id, CASE WHEN json_valid(text) THEN json_extract(text, '$.outcome') END
+            FROM (SELECT thread_id, turn_id, CAST(result AS TEXT) AS text, max(number) FROM turns GROUP BY thread_id)
+            """
+        )
+        return {
+            readable(thread): (readable(turn), outcome if outcome in tuple(Outcome) else None)
+            for thread, turn, outcome in rows
+        }
+
     async def turns(self, thread_id: str) -> list[Turn]:
         """Return a conversation's turns in order; an empty list if the conversation does not exist."""
         rows = await self._rows(

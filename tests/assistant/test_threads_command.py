@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 
+from assistant.turns.feedback import Feedback, FeedbackStore, Rating
 from assistant.turns.transcript import TurnStore
 from contracts.result import StructuredAgentResult
 from tests.support.cli_helpers import ANSWER, QUESTION, Desk
@@ -47,7 +48,24 @@ def test_the_list_as_json_has_the_same(talked: Desk) -> None:
         ("поддержка", 1, False),
         ("support-17", 2, False),
     ]
-    assert set(listed[0]) == {"thread_id", "turns", "started_at", "last_at", "first_question", "unfinished"}
+    assert set(listed[0]) == {
+        *("thread_id", "turns", "started_at", "last_at", "first_question", "unfinished", "outcome", "rating"),
+    }
+
+
+async def test_list_and_show_say_how_turns_ended_and_were_rated(talked: Desk) -> None:
+    """The list says it of the last turn of each conversation, `show` of every turn, with the comment."""
+    async with await FeedbackStore.open(talked.folder / "threads.db") as feedback:
+        await feedback.put("support-17", "m1", Feedback(rating=Rating.DOWN, comment="That\nwas obvious."))
+        await feedback.put("support-17", "m2", Feedback(rating=Rating.UP))
+    listed = await asyncio.to_thread(lambda: talked.here("threads", "list", "--json").json)
+    assert [(entry["outcome"], entry["rating"]) for entry in listed] == [("answered", None), ("answered", "up")]
+    said = (await asyncio.to_thread(talked.here, "threads", "list")).out
+    assert said.splitlines()[1].endswith("It does not work  answered  rated good")
+    shown = (await asyncio.to_thread(talked.here, "threads", "show", "support-17")).out
+    assert re.search(r"^── 1 · .* · asked back · rated bad\ncomment: That was obvious\.$", shown, re.MULTILINE)
+    turns = await asyncio.to_thread(lambda: talked.here("threads", "show", "support-17", "--json").json)
+    assert [turn["feedback"]["rating"] for turn in turns] == ["down", "up"]
 
 
 def test_without_conversations_the_list_says_so_and_makes_nothing(empty: Desk) -> None:

@@ -320,6 +320,12 @@ def test_conversations_are_listed_exported_begun_anew_and_deleted(served: Served
         turn = ask(page, "How do I lend a book to a reader?")
         turn.get_by_role("button", name="Good answer").click()
         expect(page.locator("[data-act=good]")).to_have_attribute("aria-pressed", "true")
+        page.get_by_label("Comment").fill("Clear, <b>and</b> short")
+        page.get_by_label("Comment").press("Enter")
+        expect(page.locator(".notice")).to_contain_text("noted")
+        turn.get_by_role("button", name="Bad answer").click()
+        expect(page.locator("[data-act=bad]")).to_have_attribute("aria-pressed", "true")
+        expect(page.locator(".comment input")).to_have_value("Clear, <b>and</b> short")
         with page.expect_download() as saved:
             page.get_by_role("link", name="Export").click()
         text = Path(saved.value.path()).read_text("utf-8")

@@ -131,6 +131,8 @@ def test_feedback_is_kept_once_a_turn_and_shown_with_it(server: Running) -> None
         "rating": "down",
         "comment": "Wrong\nversion",
     }
+    secret = {"rating": "up", "comment": "My password is hunter2xy9"}
+    assert "hunter2" not in server.ask("PUT", place, secret).text  # who reads it is not who wrote it
     assert server.ask("PUT", place, {"rating": "up"}).status_code == 200
     [turn] = server.ask("GET", "/v1/threads/rated").json()["turns"]
     assert turn["feedback"] == {"rating": "up", "comment": ""}

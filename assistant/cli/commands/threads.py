@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from assistant.deployment import Deployment, deployment
+from assistant.turns.feedback import Feedback, FeedbackStore, Rating
 from assistant.turns.progress import own_language, phrases
 from assistant.turns.transcript import MAX_ID_LENGTH, MAX_STORED_ID_LENGTH, ThreadSummary, check_id
 from assistant.wiring.hand_offs import hand_offs_file
 from assistant.wiring.turns import open_runner, open_store
 from contracts.errors import UnknownThread
 from language.words import detect
+from rendering.columns import flat
 from rendering.texts import without_escapes
 
 
@@ -35,41 +37,69 @@ def _unknown_error(thread: str) -> UnknownThread:
     return UnknownThread(f"There is no conversation {thread!r}.", "`guardian threads list` shows all.")
 
 
+@dataclass(frozen=True, slots=True)
+class _Line(ThreadSummary):
+    """A conversation with how its last turn ended and was rated."""
+
+    outcome: str | None
+    rating: Rating | None
+
+
 async def _list(deployed: Deployment, options: argparse.Namespace) -> int:
-    threads: list[ThreadSummary] = []
+    threads: list[_Line] = []
     # Looking makes no file: where there is none, there are no conversations.
     if deployed.threads_file.exists():
         async with open_store(deployed) as store:
-            threads = await store.list_threads()
+            found, endings = await store.list_threads(), await store.endings()
+            ratings = await (await FeedbackStore.share(store)).ratings()
+        for thread in found:
+            turn, outcome = endings.get(thread.thread_id, ("", None))
+            threads.append(_Line(**asdict(thread), outcome=outcome, rating=ratings.get((thread.thread_id, turn))))
     if options.json:
         print(json.dumps([asdict(thread) for thread in threads], ensure_ascii=False, indent=2))
         return 0
     say = phrases(own_language())
     for thread in threads:
-        mark = "  ! " + say["unfinished"].format(thread=thread.thread_id) if thread.unfinished else ""
+        mark = f"  {say[f'outcome_{thread.outcome}']}" if thread.outcome else ""
+        mark += _rated(thread.rating, say)
+        mark += "  ! " + say["unfinished"].format(thread=thread.thread_id) if thread.unfinished else ""
         print(f"{thread.thread_id}  {thread.last_at[:19]}  {thread.turns:>3}  {_short(thread.first_question)}{mark}")
     if not threads:
         print(say["no_threads"])
     return 0
 
 
+def _rated(rating: Rating | None, say: dict[str, str]) -> str:
+    return f"  {say[f'review_rating_{rating}']}" if rating else ""
+
+
 async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
     async with open_store(deployed) as store:
         turns = await store.turns(options.thread)
+        said = await (await FeedbackStore.share(store)).of(options.thread)
     if not turns:
         raise _unknown_error(options.thread)
     if options.json:
-        print(json.dumps([asdict(turn) for turn in turns], ensure_ascii=False, indent=2))
+        shown = [{**asdict(turn), "feedback": _feedback(said.get(turn.turn_id))} for turn in turns]
+        print(json.dumps(shown, ensure_ascii=False, indent=2))
         return 0
     for turn in turns:
         say = phrases(detect(turn.question, default=own_language()))
+        feedback = said.get(turn.turn_id)
         state = say[f"outcome_{turn.outcome}"] if turn.outcome else say["unfinished"].format(thread=options.thread)
-        print(f"── {turn.number} · {turn.started_at[:19]} · {state}")
+        rated = f" · {say[f'review_rating_{feedback.rating}']}" if feedback else ""
+        print(f"── {turn.number} · {turn.started_at[:19]} · {state}{rated}")
+        if feedback and feedback.comment:
+            print(f"{say['review_comment']}: {flat(feedback.comment)}")
         # Each line is marked: a question cannot pass for another entry.
         print("\n".join(f"> {line}".rstrip() for line in turn.question.split("\n")) + "\n")
         if turn.answer:
             print(f"{without_escapes(turn.answer)}\n")
     return 0
+
+
+def _feedback(said: Feedback | None) -> dict[str, str] | None:
+    return said.model_dump(mode="json") if said else None
 
 
 async def _resume(deployed: Deployment, options: argparse.Namespace) -> int:

@@ -25,7 +25,7 @@ from assistant.web.limits import UNLIMITED, Allowance
 from assistant.web.page import script
 from assistant.web.page.languages import language_of
 from assistant.web.page.look import Look
-from assistant.web.page.render import TurnProgress, turn_html
+from assistant.web.page.render import MOST_COMMENT_CHARS, TurnProgress, turn_html
 from assistant.web.page.surroundings import fault_text, header_html, notice_html, threads_html, welcome_html
 from contracts.enums import Language
 from contracts.errors import GuardianError, InputError, ThreadBusy, UnknownThread
@@ -199,15 +199,26 @@ class ChatPage:
                 visit.allowance.check()
                 if await service.resume(caller, visit.conversation) is not None:
                     visit.allowance.add()
-            case "good" | "bad" as said:
-                rating = Rating.UP if said == "good" else Rating.DOWN
-                await service.rate(caller, visit.conversation, act.get("turn", ""), Feedback(rating=rating))
-                return visit.look.words["page_thanks"]
+            case "good" | "bad" | "comment" as said:
+                return await self._rate(visit, said, act.get("turn", ""), act.get("text", ""))
             case "drop":
                 await service.stop(caller, visit.conversation)
             case _:
                 pass
         return ""
+
+    async def _rate(self, visit: _Visit, said: str, turn: str, text: str) -> str:
+        """Rate an answer, and keep the comment on it; or keep another comment on an answer that is rated."""
+        earlier = (await visit.service.feedback(visit.caller, visit.conversation)).get(turn)
+        if said == "comment":
+            if earlier is None:
+                return ""
+            feedback = Feedback(rating=earlier.rating, comment=text[:MOST_COMMENT_CHARS])
+        else:
+            rating = Rating.UP if said == "good" else Rating.DOWN
+            feedback = Feedback(rating=rating, comment=earlier.comment if earlier else "")
+        await visit.service.rate(visit.caller, visit.conversation, turn, feedback)
+        return visit.look.words["page_thanks"]
 
     def _begin(self, visit: _Visit, text: str) -> RunningTurn:
         # Nothing is awaited between the two: of two tabs that send at once, one is told to wait.

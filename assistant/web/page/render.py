@@ -23,6 +23,8 @@ from nodes.draft import WITHOUT_THE_MODEL
 from rendering.exits import choices_text
 from rendering.texts import texts
 
+MOST_COMMENT_CHARS: Final = 1000
+"""Of a comment that is written on the page."""
 _THUMB: Final = (
     '<svg viewBox="0 0 20 20" aria-hidden="true"><path d="M3 9h3v8H3zM6 9l4-7c1.5 0 2.3 1 2 2.4L11.3 8H16c1.2 0 2 1 '
     '1.7 2.2l-1.4 5.4c-.2.8-.9 1.4-1.8 1.4H6"/></svg>'
@@ -167,7 +169,19 @@ def _tools(view: UserView, turn: Turn, look: Look, rated: Feedback | None, *, ra
             f'<button type="button" class="{act}" data-act="{act}" data-turn="{words(turn.turn_id)}" {name}>'
             f"{_THUMB}</button>"
         )
-    return f'<div class="tools">{"".join(buttons)}<span class="thumbs">{thumbs}</span></div>'
+    comment = _comment(turn, rated, look) if rateable and rated is not None else ""
+    return f'<div class="tools">{"".join(buttons)}<span class="thumbs">{thumbs}</span>{comment}</div>'
+
+
+def _comment(turn: Turn, rated: Feedback, look: Look) -> str:
+    """Return the field for a comment on a rating; it holds the comment that is kept."""
+    label = look.say("comment")
+    return (
+        f'<span class="comment"><input type="text" maxlength="{MOST_COMMENT_CHARS}" value="{words(rated.comment)}" '
+        f'aria-label="{label}" placeholder="{label}">'
+        f'<button type="button" data-act="comment" data-turn="{words(turn.turn_id)}">{look.say("comment_send")}</button>'
+        "</span>"
+    )
 
 
 @dataclass

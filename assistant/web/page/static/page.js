@@ -224,6 +224,7 @@
     drop: () => act({ name: "drop" }),
     good: (button) => act({ name: "good", turn: button.dataset.turn }),
     bad: (button) => act({ name: "bad", turn: button.dataset.turn }),
+    comment: (button) => act({ name: "comment", turn: button.dataset.turn, text: button.previousElementSibling.value }),
     skip: (button, event) => {
       event.preventDefault();
       const turns = document.querySelectorAll("#g-talk article.turn");
@@ -275,6 +276,8 @@
     }
   });
   document.addEventListener("keydown", (event) => {
+    const written = event.key === "Enter" && event.target.closest && event.target.closest("#g-talk .comment input");
+    if (written) { event.preventDefault(); written.nextElementSibling.click(); }
     if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
     if (document.body.classList.contains("side-open")) document.body.classList.remove("side-open");
     // Nothing secret is in it: whichever page is around may know that its frame wants to be closed.
