@@ -78,6 +78,11 @@ class Deployment:
         return self.folder / "indexing.json"
 
     @property
+    def review_cases_file(self) -> Path:
+        """The file of the cases that reviewers made on the server's page."""
+        return self.folder / "review_cases.jsonl"
+
+    @property
     def threads_file(self) -> Path:
         """The file of checkpoints and transcripts."""
         return (self.conversations or self.folder) / "threads.db"

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from assistant.document_search import search_documents
+from assistant.review.desk import ReviewDesk, desk_over
 from assistant.turns.erasure import delete_expired
 from assistant.turns.events import OnEvent, TurnEnded, TurnStarted
 from assistant.turns.feedback import Feedback, FeedbackStore
@@ -95,6 +96,7 @@ class Service:
     caller has it.
 
     Attributes:
+        desk: The turns of all callers; only for callers with `operator_view`.
         watchers: Called with the events of every turn, for any caller and any interface.
     """
 
@@ -105,9 +107,11 @@ class Service:
         knowledge: Knowledge,
         feedback: FeedbackStore,
         histories: Histories,
+        desk: ReviewDesk,
     ) -> None:
         self.deployed = deployed
         self.knowledge = knowledge
+        self.desk = desk
         self._runner = runner
         self._store = runner.store
         self._feedback = feedback
@@ -460,7 +464,8 @@ async def open_service(deployed: Deployment) -> AsyncGenerator[Service]:
         ports = await opened.enter_async_context(open_ports(deployed, knowledge))
         runner = await opened.enter_async_context(open_runner(deployed, ports))
         feedback, histories = await FeedbackStore.share(runner.store), await Histories.share(runner.store)
-        service = Service(deployed, runner, knowledge, feedback, histories)
+        desk = await desk_over(runner.store, feedback, ports.sink)
+        service = Service(deployed, runner, knowledge, feedback, histories, desk)
         try:
             yield service
         finally:

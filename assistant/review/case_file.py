@@ -88,7 +88,8 @@ def add_case(path: Path, case: Json) -> None:
         text = file.read()
         if case["id"] in [_id_in(path, line) for line in text.splitlines() if line.strip()]:
             raise InputError(
-                f"{path} has a case of this turn already: {case['id']}.", "Change its line, or remove it and try again."
+                f"{path.name} has a case of this turn already: {case['id']}.",
+                "Change its line, or remove it and try again.",
             )
         file.write(f"{'' if not text or text.endswith(chr(10)) else chr(10)}{json.dumps(case, ensure_ascii=False)}\n")
 
@@ -99,7 +100,7 @@ def _id_in(path: Path, line: str) -> object:
         return found["id"]
     except (ValueError, RecursionError, KeyError, TypeError):
         raise ConfigError(
-            f"{path} is no file of cases: a line is no JSON object with an id.", "Name another file."
+            f"{path.name} is no file of cases: a line is no JSON object with an id.", "Name another file."
         ) from None
 
 
@@ -114,6 +115,6 @@ def _locked(path: Path) -> Generator[IO[str]]:
             file.seek(0)
             yield file
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is no file of cases: it is no UTF-8.", "Name another file.") from error
+        raise ConfigError(f"{path.name} is no file of cases: it is no UTF-8.", "Name another file.") from error
     except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}.", "Name another file.") from error
+        raise ConfigError(f"{path.name} cannot be written: {error.strerror}.", "Name another file.") from error

@@ -5,6 +5,7 @@ Every look and every deed is recorded with the name of who it was.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -18,6 +19,7 @@ from assistant.review.reviewed_turn import ReviewedTurn, review_result
 from assistant.turns.feedback import Feedback, FeedbackStore
 from assistant.turns.reviews import MAX_NOTE_CHARS, Reviews
 from assistant.turns.transcript import Turn, TurnStore, with_readable_result
+from assistant.wiring.hand_offs import hand_off_sink
 from assistant.wiring.turns import open_store
 from contracts.enums import DeliveryStatus
 from contracts.errors import ConfigError, InputError, UnknownThread
@@ -50,12 +52,16 @@ class ReviewDesk:
         store: The transcript.
         feedback: On the same connection, as is `reviews`.
         reviews: What was done with turns.
+        sink: Takes what is handed over; `None` if there is no destination.
     """
 
-    def __init__(self, store: TurnStore, feedback: FeedbackStore, reviews: Reviews) -> None:
+    def __init__(
+        self, store: TurnStore, feedback: FeedbackStore, reviews: Reviews, sink: HandOffSink | None = None
+    ) -> None:
         self._store = store
         self._feedback = feedback
         self._reviews = reviews
+        self._sink = sink
 
     async def list(self, query: ReviewQuery, who: str) -> TurnPage:
         """Return the turns that a query asks for."""
@@ -147,7 +153,7 @@ class ReviewDesk:
             turn: The turn's id or its number.
             who: The reviewer.
             label: What would be right.
-            save: Called with the case; if it raises, nothing is recorded.
+            save: Called with the case in a thread of its own; if it raises, nothing is recorded.
 
         Raises:
             UnknownThread: There is no such conversation or turn.
@@ -155,12 +161,12 @@ class ReviewDesk:
         """
         found, earlier = await self._turn(thread, turn)
         case = make_case(await self._describe(found), [one.question for one in earlier], label)
-        save(case)
+        await asyncio.to_thread(save, case)
         await self._record(who, f"case {thread} {found.turn_id}")
         await self._reviews.put(thread, found.turn_id, who, case_id=case["id"])
         return case
 
-    async def hand_over(self, thread: str, turn: str, who: str, sink: HandOffSink | None) -> DeliveryStatus:
+    async def hand_over(self, thread: str, turn: str, who: str) -> DeliveryStatus:
         """Hand a turn over to a person; a turn that was handed over before is not sent again.
 
         Raises:
@@ -169,7 +175,7 @@ class ReviewDesk:
             ConfigError: There is no sink.
             HandOffFailed: The ticket could not even be kept.
         """
-        if sink is None:
+        if self._sink is None:
             raise ConfigError(
                 "No destination for hand-offs is set.",
                 "Set GUARDIAN_HANDOFF_TO to a folder or to the address of a webhook.",
@@ -179,7 +185,7 @@ class ReviewDesk:
             raise InputError(f"The turn {found.turn_id!r} has no result yet.", "Wait for its end, or resume it.")
         ticket = make_ticket(found, StructuredAgentResult.model_validate(found.result), earlier)
         await self._record(who, f"hand-over {thread} {found.turn_id}")
-        return (await sink.submit(ticket)).delivery
+        return (await self._sink.submit(ticket)).delivery
 
     async def looks(self, most: int) -> Sequence[tuple[str, str, str]]:
         """Return the newest looks and deeds, newest first, each as time, who and what."""
@@ -240,9 +246,9 @@ def _names(result: StructuredAgentResult) -> Iterator[str]:
 async def open_desk(deployed: Deployment) -> AsyncGenerator[ReviewDesk]:
     """Open the desk of a deployment."""
     async with open_store(deployed) as store:
-        yield await desk_over(store, await FeedbackStore.share(store))
+        yield await desk_over(store, await FeedbackStore.share(store), hand_off_sink(deployed))
 
 
-async def desk_over(store: TurnStore, feedback: FeedbackStore) -> ReviewDesk:
+async def desk_over(store: TurnStore, feedback: FeedbackStore, sink: HandOffSink | None) -> ReviewDesk:
     """Return the desk over tables that are open; whoever opened them closes them."""
-    return ReviewDesk(store, feedback, await Reviews.share(store))
+    return ReviewDesk(store, feedback, await Reviews.share(store), sink)

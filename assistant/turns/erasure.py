@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from assistant.turns.feedback import FeedbackStore
 from assistant.turns.histories import Histories
+from assistant.turns.reviews import Reviews
 from assistant.turns.thread_table import ThreadTable
 from assistant.visitors import visitor_of
 from contracts.errors import ThreadBusy, UnknownThread
@@ -43,7 +44,7 @@ async def conversations_of(store: TurnStore, outbox: Outbox, name: str) -> list[
     """
     beginning = f"{name}/"
     found: set[str] = set()
-    tables = [await table.share(store) for table in (FeedbackStore, Histories, _Checkpoints, _Writes)]
+    tables = [await table.share(store) for table in (FeedbackStore, Histories, Reviews, _Checkpoints, _Writes)]
     for table in (store, *tables):
         found.update(await table.thread_ids(beginning))
     found.update(entry.thread_id for entry in await outbox.entries() if entry.thread_id.startswith(beginning))

@@ -235,6 +235,24 @@ def test_an_operator_sees_badges_plan_articles_report_and_path(served: Served) -
         expect(page.locator("h1")).to_contain_text("Restoring a backup")
 
 
+def test_an_operator_reviews_a_turn_on_pages_without_a_script(served: Served) -> None:
+    """From the chat page to the list, to a turn of another caller, and to a note on it; on a phone nothing is wider than it."""
+    with served.visit() as page:
+        ask(page, "How do I change the loan period?").wait_for()
+    with served.visit("olga") as page:
+        page.get_by_role("link", name="Review").click()
+        expect(page.get_by_role("heading", name="Review of turns")).to_be_visible()
+        page.get_by_label("words").fill("loan period")
+        page.get_by_role("button", name="Show").click()
+        page.get_by_role("link", name="How do I change the loan period?").first.click()
+        page.get_by_label("note").fill("looked at")
+        page.get_by_role("button", name="Keep the note").click()
+        expect(page.get_by_role("status")).to_have_text("The note is kept.")
+        page.set_viewport_size({"width": 360, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert page.locator("script").count() == 0
+
+
 # ------------------------------------------------------------------------------------------------ tabs, reloads, stops
 
 

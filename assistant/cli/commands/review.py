@@ -56,7 +56,7 @@ async def _run(deployed: Deployment, options: argparse.Namespace) -> None:
         elif options.action == "show":
             await _show(desk, options)
         else:
-            await _do(deployed, desk, options)
+            await _do(desk, options)
 
 
 def reviewer() -> str:
@@ -143,7 +143,7 @@ async def _show(desk: ReviewDesk, options: argparse.Namespace) -> None:
     print(turn_text(turn, phrases(own_language()), shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns))
 
 
-async def _do(deployed: Deployment, desk: ReviewDesk, options: argparse.Namespace) -> None:
+async def _do(desk: ReviewDesk, options: argparse.Namespace) -> None:
     say, who = phrases(own_language()), reviewer()
     thread, turn = options.thread, options.turn
     match options.action:
@@ -161,17 +161,11 @@ async def _do(deployed: Deployment, desk: ReviewDesk, options: argparse.Namespac
             else:
                 print(say["review_said_case"].format(file=options.file, case=case["id"]))
         case _:
-            await _hand_over(deployed, desk, options, who)
-
-
-async def _hand_over(deployed: Deployment, desk: ReviewDesk, options: argparse.Namespace, who: str) -> None:
-    from assistant.wiring.hand_offs import hand_off_sink
-
-    delivery = await desk.hand_over(options.thread, options.turn, who, hand_off_sink(deployed))
-    if options.json:
-        _print_json({"delivery": str(delivery)})
-    else:
-        print(phrases(own_language())[f"review_said_{delivery}"])
+            delivery = await desk.hand_over(thread, turn, who)
+            if options.json:
+                _print_json({"delivery": str(delivery)})
+            else:
+                print(say[f"review_said_{delivery}"])
 
 
 def _tell(record: TurnRecord, said: str, options: argparse.Namespace) -> None:

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from assistant.turns.progress import phrases
 from assistant.turns.transcript import Turn
+from assistant.web.page.languages import language_of
 from assistant.web.page.markdown import words
 from contracts.enums import Language
 from contracts.profile import Profile
@@ -35,6 +36,18 @@ class Look:
     def say(self, key: str, **values: object) -> str:
         """Return one of the page's texts as HTML."""
         return words(self.words[f"page_{key}"].format(**values))
+
+
+def look_for(profile: Profile, role: str, chosen: str, accepted: str) -> Look:
+    """Return the look of a page for one request.
+
+    Args:
+        profile: What is served.
+        role: The caller's.
+        chosen: The language that the reader chose; may be empty.
+        accepted: `Accept-Language` of their browser.
+    """
+    return Look(profile, language_of(chosen, accepted, profile.languages), operator=profile.sees_all(role))
 
 
 def anchor_of(turn_id: str) -> str:

@@ -23,9 +23,9 @@ from assistant.web.callers import Asker, Callers, Served, presented_key
 from assistant.web.faults import TooMany, Unauthorized, fault_response
 from assistant.web.limits import replay_body
 from assistant.web.page.documents import document_routes
-from assistant.web.page.languages import language_of
-from assistant.web.page.look import Look
+from assistant.web.page.look import Look, look_for
 from assistant.web.page.queue import own_session, read_cancel, read_event, unknown_session
+from assistant.web.page.review import install_review
 from assistant.web.page.small_pages import STATIC_HEADERS, export_conversation, no_export_html, passages_html
 from assistant.web.paths import wrong_method
 from contracts.errors import GuardianError, InputError, UnknownThread
@@ -93,6 +93,7 @@ def mount_page(app: FastAPI) -> None:
     app.include_router(_widget())
     if callers.visitors:
         app.include_router(_sign_in(callers))
+    install_review(app)
     page = ChatPage(app)
     gr.mount_gradio_app(
         app,
@@ -258,8 +259,7 @@ def _pages(app: FastAPI) -> APIRouter:
     profile = app.state.deployed.profile
 
     def look_of(request: Request, role: str, chosen: str) -> Look:
-        language = language_of(chosen, request.headers.get("accept-language", ""), profile.languages)
-        return Look(profile, language, operator=profile.sees_all(role))
+        return look_for(profile, role, chosen, request.headers.get("accept-language", ""))
 
     @router.get("/style.css")
     async def style() -> Response:

@@ -39,7 +39,7 @@ def no_export_html(look: Look) -> str:
     return small_page(look.say("no_export"), f"<p>{look.say('no_export_way_out')}</p>{back}", look)
 
 
-def small_page(title: str, body: str, look: Look, *, head: str = "") -> str:
+def small_page(title: str, body: str, look: Look, *, head: str = "", kind: str = "") -> str:
     """Return a page that needs no script.
 
     Args:
@@ -47,12 +47,13 @@ def small_page(title: str, body: str, look: Look, *, head: str = "") -> str:
         body: Its content, as HTML.
         look: The reader's language.
         head: More for its head, as HTML.
+        kind: A further class of the page, for its style.
     """
     return (
         f'<!doctype html><html lang="{look.language}"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">{head}'
         '<link rel="icon" href="data:,"><link rel="stylesheet" href="/page/style.css"></head>'
-        f'<body class="passage"><main class="guardian"><h1>{title}</h1>{body}</main></body></html>'
+        f'<body class="{f"passage {kind}".strip()}"><main class="guardian"><h1>{title}</h1>{body}</main></body></html>'
     )
 
 

@@ -96,6 +96,13 @@ def header_html(look: Look, *, theme: bool = True) -> str:
         if look.operator
         else ""
     )
+    label = words(look.words["review_link"])
+    review = (
+        f'<a class="button" href="/review?lang={look.language}" aria-label="{label}" title="{label}">'
+        f'<span class="long">{label}</span><span class="short" aria-hidden="true">☑</span></a>'
+        if look.operator
+        else ""
+    )
     light = (
         f'<button type="button" data-act="theme" aria-label="{look.say("theme")}" title="{look.say("theme")}">◐</button>'
         if theme
@@ -109,7 +116,7 @@ def header_html(look: Look, *, theme: bool = True) -> str:
         f'title="{look.say("menu")}">☰</button>'
         f'<div class="name"><h1>{title}{view}</h1>'
         f"<p>{look.say('subtitle')}</p></div>"
-        f'<div class="actions">{documents}<a class="button" data-act="export" href="#" aria-label="{look.say("export")}" '
+        f'<div class="actions">{review}{documents}<a class="button" data-act="export" href="#" aria-label="{look.say("export")}" '
         f'title="{look.say("export_hint")}" hidden><span class="long">{look.say("export")}</span>'
         f'<span class="short" aria-hidden="true">⤓</span></a>'
         f"{switch}{light}</div></div>"

@@ -1,0 +1,232 @@
+"""The review of turns at `/review` of the server: for roles with `operator_view`, without any script in the browser."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Annotated, Any, Final, TypeAlias
+from urllib.parse import parse_qs, urlencode
+
+from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from pydantic import ValidationError
+
+from assistant.review.case_file import Label, add_case
+from assistant.review.desk import ReviewDesk, TurnPage
+from assistant.review.export import csv_head, csv_line, json_line
+from assistant.review.records import ReviewQuery, moment
+from assistant.service import Service
+from assistant.turns.reviews import MAX_NOTE_CHARS
+from assistant.web.callers import Asker, Served
+from assistant.web.page.look import Look, look_for
+from assistant.web.page.review_html import CASES, EXPORT, LIST, TURN, list_html, sentence_html, turn_html
+from assistant.web.page.small_pages import STATIC_HEADERS
+from contracts.enums import Outcome
+from contracts.errors import GuardianError, InputError, UnknownThread
+
+_NAMES: Final = ("outcome", "rating", "reason", "since", "until", "profile", "text", "handled", "offset", "lang")
+_SAID: Final = ("handled", "unhandled", "note", "case_here", "delivered", "kept")
+_LONGEST: Final = 300
+_MOST_FIELDS: Final = 10
+_HEADERS: Final = {
+    **STATIC_HEADERS,
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"
+    ),
+}
+
+
+class RefusedVisit(Exception):  # it is no fault, but a page
+    """The page that a reader gets in place of the one they asked for: 403 or 404, and a sentence."""
+
+    def __init__(self, status: int, look: Look, key: str) -> None:
+        super().__init__(key)
+        self.status = status
+        self.look = look
+        self.key = key
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """One request of a reviewer: what they look at, how, and who they are."""
+
+    service: Service
+    look: Look
+    who: str
+    params: Mapping[str, str]
+
+    @property
+    def desk(self) -> ReviewDesk:
+        return self.service.desk
+
+
+def _visit(request: Request, service: Served, caller: Asker) -> _Visit:
+    accepted = request.headers.get("accept-language", "")
+    look = look_for(service.deployed.profile, caller.role, request.query_params.get("lang", ""), accepted)
+    if not look.operator:
+        raise RefusedVisit(403, look, "forbidden")
+    given = request.query_params
+    params = {name: given[name][:_LONGEST] for name in _NAMES if given.get(name)}
+    return _Visit(service, look, caller.name or "without a key", params)
+
+
+Visit: TypeAlias = Annotated[_Visit, Depends(_visit)]
+router: Final = APIRouter(include_in_schema=False)
+
+
+def install_review(app: FastAPI) -> None:
+    """Add the pages of the review to an application, which has the state of `assistant.web.app`."""
+
+    async def refused(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RefusedVisit)  # noqa: S101  # it is installed for these alone
+        words = error.look.words
+        return _page(sentence_html(words["review_title"], words[f"review_{error.key}"], error.look), error.status)
+
+    app.add_exception_handler(RefusedVisit, refused)
+    app.include_router(router)
+
+
+@router.get(LIST)
+async def show_list(visit: Visit) -> Response:
+    """Show the turns that the filters ask for."""
+    try:
+        page = await visit.desk.list(_query(visit.params), visit.who)
+    except InputError as error:
+        return _wrong_filters(visit, error)
+    return _page(list_html(page, visit.params, visit.look))
+
+
+@router.get(EXPORT)
+async def send_export(visit: Visit, format: str = "csv") -> Response:  # noqa: A002  # as the address has it
+    """Send all turns that the filters ask for, as a file."""
+    table = format != "jsonl"
+    try:
+        query = _query(visit.params)
+    except InputError as error:
+        return _wrong_filters(visit, error)
+    name, kind = ("turns.csv", "text/csv") if table else ("turns.jsonl", "application/jsonl")
+    return StreamingResponse(
+        _lines(visit.desk, query, visit.who, table=table),
+        headers={**_HEADERS, "Content-Disposition": f'attachment; filename="{name}"'},
+        media_type=f"{kind}; charset=utf-8",
+    )
+
+
+@router.get(CASES)
+async def send_cases(visit: Visit) -> Response:
+    """Send the file of the cases that were saved here."""
+    file = visit.service.deployed.review_cases_file
+    try:
+        text = await asyncio.to_thread(file.read_bytes)
+    except FileNotFoundError:
+        raise RefusedVisit(404, visit.look, "no_cases") from None
+    headers = {**_HEADERS, "Content-Disposition": f'attachment; filename="{file.name}"'}
+    return Response(text, media_type="application/jsonl; charset=utf-8", headers=headers)
+
+
+@router.get(TURN)
+async def show_turn(visit: Visit, c: str = "", t: str = "", said: str = "") -> Response:
+    """Show one turn, and what was just done with it."""
+    return await _turn_page(visit, (c, t), visit.look.words.get(f"review_said_{said}", "") if said in _SAID else "")
+
+
+@router.post(TURN)
+async def change_turn(request: Request, visit: Visit, c: str = "", t: str = "") -> Response:
+    """Do with a turn what a form asks for, and show it again."""
+    try:
+        said = await _do(visit, (c, t), _form(await request.body()))
+    except UnknownThread:
+        raise RefusedVisit(404, visit.look, "unknown") from None
+    except GuardianError as error:
+        return await _turn_page(visit, (c, t), str(error), 400)
+    place = {"c": c, "t": t, "said": said, "lang": str(visit.look.language)}
+    return RedirectResponse(f"{TURN}?{urlencode(place)}", 303, _HEADERS)
+
+
+async def _do(visit: _Visit, place: tuple[str, str], form: Mapping[str, str]) -> str:
+    """Do what a form asks for, and return the name of what is said of it.
+
+    Raises:
+        InputError: The form asks for nothing that there is.
+    """
+    desk, who = visit.desk, visit.who
+    match form.get("do"):
+        case "handle" | "unhandle" as what:
+            await desk.handle(*place, who, handled=what == "handle")
+            return f"{what}d"
+        case "note":
+            await desk.note(*place, who, form.get("note", "")[: MAX_NOTE_CHARS + 1])
+            return "note"
+        case "case":
+            ending = form.get("ending", "")
+            if ending and ending not in tuple(Outcome):
+                raise InputError("No turn ends so.", "Reload the page.")
+            label = Label(form.get("pages", "").splitlines(), Outcome(ending) if ending else None)
+            await desk.case(*place, who, label, partial(add_case, visit.service.deployed.review_cases_file))
+            return "case_here"
+        case "hand-over":
+            return str(await desk.hand_over(*place, who))
+        case _:
+            raise InputError("The form asks for nothing that there is.", "Reload the page.")
+
+
+async def _turn_page(visit: _Visit, place: tuple[str, str], notice: str = "", status: int = 200) -> Response:
+    try:
+        turn = await visit.desk.open(*place, visit.who)
+    except UnknownThread:
+        raise RefusedVisit(404, visit.look, "unknown") from None
+    return _page(turn_html(turn, {"lang": str(visit.look.language)}, visit.look, notice), status)
+
+
+async def _lines(desk: ReviewDesk, query: ReviewQuery, who: str, *, table: bool) -> AsyncGenerator[str]:
+    if table:
+        yield csv_head()
+    async for record in desk.export(query, who):
+        yield csv_line(record) if table else json_line(record)
+
+
+def _page(html: str, status: int = 200) -> Response:
+    return HTMLResponse(html, status, _HEADERS)
+
+
+def _wrong_filters(visit: _Visit, error: InputError) -> Response:
+    nothing = TurnPage((), more=False)
+    return _page(list_html(nothing, visit.params, visit.look, str(error)), 400)
+
+
+def _query(params: Mapping[str, str]) -> ReviewQuery:
+    """Return the query of an address.
+
+    Raises:
+        InputError: A filter has a value that there is not.
+    """
+    now = datetime.now(UTC)
+    asked: dict[str, Any] = {name: value for name, value in params.items() if name not in ("lang", "handled")}
+    for name in ("since", "until"):
+        if name in asked:
+            asked[name] = moment(asked[name], now)
+    if handled := params.get("handled"):
+        asked["handled"] = {"yes": True, "no": False}.get(handled, handled)
+    try:
+        return ReviewQuery.model_validate(asked)
+    except ValidationError as error:
+        where = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        raise InputError(f"{where['loc'][0]}: {where['msg']}.", "Choose another value.") from None
+
+
+def _form(body: bytes) -> dict[str, str]:
+    """Return the fields of a form.
+
+    Raises:
+        InputError: It is none, or has too many.
+    """
+    try:
+        fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
+    except ValueError as error:
+        raise InputError("That is no form of this page.", "Reload the page.") from error
+    return {name: values[0] for name, values in fields.items()}
