@@ -110,6 +110,7 @@ def build_parser() -> argparse.ArgumentParser:
     _threads(commands)
     _hand_offs(commands)
     _review(commands)
+    _report(commands)
     _show(commands)
     _doctor(commands)
     _eval(commands)
@@ -387,6 +388,24 @@ def _review(commands: _Commands) -> None:
         _profile(action)
         action.leave_defaults_to(parser)
         action.set_defaults(module="review", action=name)
+
+
+def _report(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "report",
+        "sum up a period: how much was asked, how it ended, about what, and which pages are missing",
+        ["guardian report", "guardian report --since 30d --out report/", "guardian report --since 2026-11-01 --json"],
+        "It prints Markdown. --out also writes report.md and report.html, with plots, into a folder.",
+    )
+    parser.add_argument(
+        "--since", metavar="TIME", default="7d", help="a day, a time, or a time ago such as 7d (default: 7d)"
+    )
+    parser.add_argument("--until", metavar="TIME", help="end of the period (default: now)")
+    parser.add_argument("--out", metavar="FOLDER", help="folder to write the report to")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    _profile(parser)
+    parser.set_defaults(module="report")
 
 
 def _turn_filters(parser: argparse.ArgumentParser) -> None:

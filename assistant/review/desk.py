@@ -21,7 +21,7 @@ from assistant.turns.reviews import MAX_NOTE_CHARS, Reviews
 from assistant.turns.transcript import Turn, TurnStore, with_readable_result
 from assistant.wiring.hand_offs import hand_off_sink
 from assistant.wiring.turns import open_store
-from contracts.enums import DeliveryStatus
+from contracts.enums import DeliveryStatus, Outcome
 from contracts.errors import ConfigError, InputError, UnknownThread
 from contracts.reasons import reason_names
 from contracts.result import StructuredAgentResult
@@ -65,7 +65,7 @@ class ReviewDesk:
 
     async def list(self, query: ReviewQuery, who: str) -> TurnPage:
         """Return the turns that a query asks for."""
-        await self._record(who, f"list {query.describe()}")
+        await self.record_look(who, f"list {query.describe()}")
         return await self.find(query)
 
     async def find(self, query: ReviewQuery) -> TurnPage:
@@ -97,9 +97,21 @@ class ReviewDesk:
 
     async def export(self, query: ReviewQuery, who: str) -> AsyncGenerator[TurnRecord]:
         """Yield every turn that a query asks for, whatever its limit."""
-        await self._record(who, f"export {query.describe()}")
+        await self.record_look(who, f"export {query.describe()}")
         async for record in self.all(query):
             yield record
+
+    async def pages_of(self, record: TurnRecord) -> tuple[str, ...]:
+        """Return the pages that a turn's answer cites or that it shows: their keys, without the documents' words."""
+        turn = await self._store.find(record.thread, record.turn)
+        raw = with_readable_result(turn).result if turn is not None else None
+        if raw is None:
+            return ()
+        result = StructuredAgentResult.model_validate(raw)
+        claims = result.guardian.claims if result.guardian and result.outcome is Outcome.ANSWERED else []
+        refs = {ref for claim in claims for ref in claim.refs} | {page.ref for page in result.pages}
+        keys = (item.document_key for item in result.final_articles if item.ref in refs)
+        return tuple(dict.fromkeys(map(fit_to_show, keys)))
 
     async def open(self, thread: str, turn: str, who: str) -> ReviewedTurn:
         """Return one turn with all that is known of it.
@@ -113,7 +125,7 @@ class ReviewDesk:
             UnknownThread: There is no such conversation or turn.
         """
         found, _ = await self._turn(thread, turn)
-        await self._record(who, f"open {thread} {found.turn_id}")
+        await self.record_look(who, f"open {thread} {found.turn_id}")
         record = await self._describe(found)
         if found.result is None:
             return ReviewedTurn(record=record)
@@ -126,7 +138,7 @@ class ReviewDesk:
             UnknownThread: There is no such conversation or turn.
         """
         found, _ = await self._turn(thread, turn)
-        await self._record(who, f"{'handle' if handled else 'unhandle'} {thread} {found.turn_id}")
+        await self.record_look(who, f"{'handle' if handled else 'unhandle'} {thread} {found.turn_id}")
         await self._reviews.put(thread, found.turn_id, who, handled=handled)
         return await self._describe(found)
 
@@ -141,7 +153,7 @@ class ReviewDesk:
         if len(text) > MAX_NOTE_CHARS:
             raise InputError(f"The note has {len(text)} characters.", f"Write at most {MAX_NOTE_CHARS}.")
         found, _ = await self._turn(thread, turn)
-        await self._record(who, f"note {thread} {found.turn_id}")
+        await self.record_look(who, f"note {thread} {found.turn_id}")
         await self._reviews.put(thread, found.turn_id, who, note=text)
         return await self._describe(found)
 
@@ -162,7 +174,7 @@ class ReviewDesk:
         found, earlier = await self._turn(thread, turn)
         case = make_case(await self._describe(found), [one.question for one in earlier], label)
         await asyncio.to_thread(save, case)
-        await self._record(who, f"case {thread} {found.turn_id}")
+        await self.record_look(who, f"case {thread} {found.turn_id}")
         await self._reviews.put(thread, found.turn_id, who, case_id=case["id"])
         return case
 
@@ -184,14 +196,15 @@ class ReviewDesk:
         if found.result is None:
             raise InputError(f"The turn {found.turn_id!r} has no result yet.", "Wait for its end, or resume it.")
         ticket = make_ticket(found, StructuredAgentResult.model_validate(found.result), earlier)
-        await self._record(who, f"hand-over {thread} {found.turn_id}")
+        await self.record_look(who, f"hand-over {thread} {found.turn_id}")
         return (await self._sink.submit(ticket)).delivery
 
     async def looks(self, most: int) -> Sequence[tuple[str, str, str]]:
         """Return the newest looks and deeds, newest first, each as time, who and what."""
         return await self._reviews.looks(most)
 
-    async def _record(self, who: str, what: str) -> None:
+    async def record_look(self, who: str, what: str) -> None:
+        """Record that somebody looked at turns, or did something with one."""
         _LOG.info("review by %r: %s", who, what)
         await self._reviews.add_look(who, what)
 

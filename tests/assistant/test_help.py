@@ -70,7 +70,11 @@ def test_every_command_of_the_product_has_a_help_page() -> None:
         *(f"keys {action}" for action in ("add", "list", "remove")),
         *(f"visitors {action}" for action in ("list", "erase")),
         *(f"threads {action}" for action in ("list", "show", "resume", "delete")),
-        *("review", *(f"review {what}" for what in ("show", "handle", "note", "case", "hand-over", "export", "looks"))),
+        *(
+            "report",
+            "review",
+            *(f"review {what}" for what in ("show", "handle", "note", "case", "hand-over", "export", "looks")),
+        ),
         *(f"hand-offs {action}" for action in ("list", "send")),
     }
 

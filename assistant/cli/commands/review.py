@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from assistant.cli.reviewer import reviewer
 from assistant.deployment import Deployment, deployment
 from assistant.review.case_file import Label, add_case
 from assistant.review.desk import ReviewDesk, open_desk
@@ -57,18 +58,6 @@ async def _run(deployed: Deployment, options: argparse.Namespace) -> None:
             await _show(desk, options)
         else:
             await _do(desk, options)
-
-
-def reviewer() -> str:
-    """Return the name of whoever runs this process, for the record of looks."""
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):  # a container may have no name for its user
-        import os
-
-        return str(os.getuid())
 
 
 def _query(options: argparse.Namespace) -> ReviewQuery:
