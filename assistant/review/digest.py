@@ -106,6 +106,20 @@ async def make_digest(desk: ReviewDesk, query: ReviewQuery, who: str, embedder: 
             records.append(record.model_copy(update={"answer": ""}))
             used = record.outcome in (Outcome.ANSWERED, Outcome.PAGES_SHOWN)
             pages.append(await desk.pages_of(record) if used else ())
+    return await sum_up(query, records, pages, embedder)
+
+
+async def sum_up(
+    query: ReviewQuery, records: Sequence[TurnRecord], pages: Sequence[tuple[str, ...]], embedder: Embedder | None
+) -> Digest:
+    """Return the digest of turns.
+
+    Args:
+        query: Its period.
+        records: The turns, the newest first.
+        pages: For each turn the pages that its answer cites or that it shows.
+        embedder: Puts questions together; `None` for their words.
+    """
     topics, by, why = await _topics(records, pages, embedder)
     uses = _uses(records, pages)
     return Digest(

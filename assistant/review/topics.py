@@ -23,6 +23,8 @@ _NEAR_BY_MEANING: Final = 0.2
 """The mean similarity of two groups that are one topic: 0 is that of two questions in the middle, 1 that of equal ones."""
 _NEAR_BY_WORDS: Final = 0.15
 """The same for words: the mean cosine of their rarities."""
+_FEW: Final = 200
+"""Of fewer questions, those on one topic are so large a part that its word would count as one that all have."""
 _NAMES: Final = 3
 _LONGEST_NAME: Final = 60
 
@@ -99,7 +101,7 @@ def _similar_by_words(questions: Sequence[str]) -> NDArray[np.float32]:
     table = np.zeros((len(questions), max(1, len(places))), np.float32)
     for row, question in enumerate(questions):
         for one in set(stems(question)):
-            table[row, places[one]] = np.log1p(len(questions) / seen[one])
+            table[row, places[one]] = np.log1p(max(len(questions), _FEW) / seen[one])
     lengths = np.linalg.norm(table, axis=1, keepdims=True)
     table = np.divide(table, lengths, out=np.zeros_like(table), where=lengths > 0)
     return table @ table.T

@@ -11,7 +11,7 @@ from pathlib import Path
 from assistant.cli.reviewer import reviewer
 from assistant.deployment import Deployment, deployment
 from assistant.review.desk import open_desk
-from assistant.review.digest import Digest, make_digest
+from assistant.review.digest import Digest, make_digest, sum_up
 from assistant.review.digest_text import digest_html, digest_markdown
 from assistant.review.records import ReviewQuery, moment
 from assistant.turns.progress import own_language, phrases
@@ -38,6 +38,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _digest(deployed: Deployment, query: ReviewQuery) -> Digest:
+    # Looking makes no file: where there is none, there are no turns.
+    if not deployed.threads_file.exists():
+        return await sum_up(query, [], [], None)
     async with open_desk(deployed) as desk:
         return await make_digest(desk, query, reviewer(), embedder(deployed.settings))
 
