@@ -31,9 +31,10 @@ _STYLE: Final = """
 @media (prefers-color-scheme: dark) { :root { --text: #e6eaf0; --dim: #a3aebd; --page: #14181f; --card: #1c222b; --line: #323b48; --bar: #86b3f7; } }
 body { margin: 0; background: var(--page); color: var(--text); font: 16px/1.55 system-ui, sans-serif; }
 main { max-width: 860px; margin: 0 auto; padding: 28px 20px; overflow-wrap: anywhere; }
-section { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 14px 18px; margin: 0 0 14px; }
+section { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 14px 18px; margin: 0 0 14px; overflow-x: auto; }
 h1 { font-size: 24px; } h2 { font-size: 17px; margin: 0 0 8px; } .dim { color: var(--dim); }
 table { border-collapse: collapse; width: 100%; font-size: 14.5px; } th, td { text-align: left; padding: 4px 8px; border-bottom: 1px solid var(--line); vertical-align: top; }
+th { overflow-wrap: normal; }
 svg { width: 100%; height: auto; } svg text { fill: var(--text); font-size: 13px; } svg rect { fill: var(--bar); }
 """
 
@@ -65,10 +66,10 @@ def digest_html(digest: Digest, say: Words, language: str) -> str:
             _section(say["report_gaps"], f"<ul>{gaps}</ul>" if gaps else f"<p>{escape(say['report_none'])}</p>"),
             _section(
                 say["report_topics"],
-                f'<p class="dim">{escape(_grouped(digest, say))}</p>{_html_table(*_topic_rows(digest.topics, say))}',
+                f'<p class="dim">{escape(_grouped(digest, say))}</p>{_html_table(_topic_rows(digest.topics, say), say)}',
             ),
-            _section(say["report_cited"], _html_table(*_page_rows(digest.cited, say))),
-            _section(say["report_down"], _html_table(*_page_rows(digest.down_rated, say))),
+            _section(say["report_cited"], _html_table(_page_rows(digest.cited, say), say)),
+            _section(say["report_down"], _html_table(_page_rows(digest.down_rated, say), say)),
         ]
     title = escape(say["report_title"])
     return (
@@ -172,9 +173,12 @@ def _bullets(lines: Sequence[str], say: Words) -> str:
     return "\n".join(f"- {line}" for line in lines) or say["report_none"]
 
 
-def _html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _html_table(rows: tuple[Sequence[str], list[Sequence[str]]], say: Words) -> str:
+    heads, lines = rows
+    if not lines:
+        return f"<p>{escape(say['report_none'])}</p>"
     head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(flat(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(flat(cell))}</td>' for cell in line)}</tr>" for line in lines)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
