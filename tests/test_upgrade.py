@@ -23,6 +23,7 @@ from assistant.cli.main import main
 from assistant.deployment import Deployment, deployment
 from assistant.indexing import profile_folders
 from assistant.keys import keys_of
+from assistant.review.records import ReviewQuery
 from assistant.service import Caller, Question, Service, open_service
 from assistant.turns.feedback import Rating
 from assistant.turns.transcript import LOST
@@ -94,6 +95,18 @@ async def test_a_profile_with_its_index_is_taken_as_it_is(deployed: Deployment, 
     found, degraded = await service.search(PERSON, "backup", top_k=3)
     assert [item.title for item in found][:1] == ["Backups"]
     assert degraded == []
+
+
+async def test_turns_of_then_are_reviewed_as_those_of_now(service: Service) -> None:
+    """Each is listed and opens with its tries; what was not recorded then is empty."""
+    page = await service.desk.list(ReviewQuery(limit=500), "olga")
+    assert {record.question for record in page.records} >= {LEND, BACKUPS}
+    assert not page.more
+    for record in page.records:
+        turn = await service.desk.open(record.thread, record.turn, "olga")
+        assert turn.record == record
+    await service.desk.handle(page.records[0].thread, page.records[0].turn, "olga")
+    assert (await service.desk.list(ReviewQuery(handled=True), "olga")).records[0].turn == page.records[0].turn
 
 
 def test_an_index_of_other_words_is_made_again_once(deployed: Deployment, caplog: pytest.LogCaptureFixture) -> None:

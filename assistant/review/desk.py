@@ -10,11 +10,18 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from assistant.review.case_file import Json, Label, make_case
 from assistant.review.operator_ticket import make_ticket
-from assistant.review.records import ReviewQuery, TurnRecord, caller_of, read_record, stored_time
+from assistant.review.records import (
+    ReviewQuery,
+    TurnRecord,
+    caller_of,
+    names_another_question,
+    read_record,
+    stored_time,
+)
 from assistant.review.reviewed_turn import ReviewedTurn, review_result
 from assistant.turns.feedback import Feedback, FeedbackStore
 from assistant.turns.reviews import MAX_NOTE_CHARS, Reviews
@@ -85,7 +92,8 @@ class ReviewDesk:
         offset, left_out = 0, query.offset
         while rows := await self._reviews.page(since, until, most=_ROWS, offset=offset):
             offset += len(rows)
-            for record in map(read_record, rows):
+            for row in rows:
+                record = await self._read(row)
                 # A turn that began meanwhile moves all others by one place.
                 if (record.thread, record.turn) in seen or not query.takes(record):
                     continue
@@ -98,8 +106,9 @@ class ReviewDesk:
     async def export(self, query: ReviewQuery, who: str) -> AsyncGenerator[TurnRecord]:
         """Yield every turn that a query asks for, whatever its limit."""
         await self.record_look(who, f"export {query.describe()}")
-        async for record in self.all(query):
-            yield record
+        async with aclosing(self.all(query)) as matching:
+            async for record in matching:
+                yield record
 
     async def pages_of(self, record: TurnRecord) -> tuple[str, ...]:
         """Return the pages that a turn's answer cites or that it shows: their keys, without the documents' words."""
@@ -220,6 +229,13 @@ class ReviewDesk:
             if str(one.number) == turn or (not turn and place == len(turns) - 1):
                 return one, turns[:place]
         raise UnknownThread(f"Conversation {thread!r} has no turn {turn!r}.", "The list of turns has the ids.")
+
+    async def _read(self, row: Sequence[Any]) -> TurnRecord:
+        record = read_record(row)
+        if not names_another_question(row):
+            return record
+        turn = await self._store.find(record.thread, record.turn)
+        return await self._describe(with_readable_result(turn)) if turn is not None else record
 
     async def _describe(self, turn: Turn) -> TurnRecord:
         said = (await self._feedback.of(turn.thread_id)).get(turn.turn_id)

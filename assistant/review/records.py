@@ -15,11 +15,14 @@ from contracts.enums import Language, Outcome
 from contracts.errors import InputError
 from contracts.reasons import reason_names
 from guards.outgoing import fit_to_show
+from language.clean import clean
 
 MOST_AT_ONCE: Final = 500
 """Turns of one page of a list."""
 _LONGEST_TEXT: Final = 200
 _MOST_DAYS: Final = 36_500
+_PARTS: Final = 8
+"""Of a result that a row of turns has."""
 _UNITS: Final = {"h": 3600, "d": 86_400, "w": 604_800}
 """Seconds."""
 _NO_TIME: Final = "Give a day such as 2026-11-26, a time such as 2026-11-26T09:00, or a time ago such as 7d, 12h or 2w."
@@ -140,7 +143,7 @@ def caller_of(thread: str) -> str:
 def read_record(row: Sequence[Any]) -> TurnRecord:
     """Return the turn of a row (`assistant.turns.reviews.Reviews.page`); what cannot be read of it is left out."""
     thread, turn, number, question, started, excerpt, rating, comment, handled, note, case = row
-    outcome, language, answer, ended, verdict, reasons, profile = _read_excerpt(excerpt)
+    outcome, language, answer, ended, verdict, reasons, profile, _ = _read_excerpt(excerpt)
     named = cast("list[Any]", reasons) if isinstance(reasons, list) else []
     names = reason_names(reason for reason in named if isinstance(reason, str))
     return TurnRecord(
@@ -164,10 +167,16 @@ def read_record(row: Sequence[Any]) -> TurnRecord:
     )
 
 
+def names_another_question(row: Sequence[Any]) -> bool:
+    """Whether the result of a row is to other words than the row's, so that it may be that of an earlier turn."""
+    question, asked = readable(row[3]), _read_excerpt(row[5])[-1]
+    return bool(asked) and asked not in (question, clean(question))
+
+
 def _read_excerpt(text: object) -> list[Any]:
     try:
         found: Any = json.loads(readable(text)) if text else None
     except (ValueError, RecursionError):
         found = None
     parts = cast("list[Any]", found) if isinstance(found, list) else []
-    return parts if len(parts) == 7 else [None] * 7
+    return parts if len(parts) == _PARTS else [None] * _PARTS

@@ -20,6 +20,7 @@ _EXCERPT: Final = (
     "$.guardian.verdict",
     "$.guardian.reasons",
     "$.diagnostics.profile",
+    "$.question",
 )
 """What a list needs of a result, which is a hundred times larger."""
 
@@ -69,7 +70,7 @@ class Reviews(ThreadTable):
 
         Returns:
             For each: thread, turn, number, question, beginning; as JSON the list of outcome, language, answer, reason of
-            an end, verdict, reasons and profile's version, or `None`; rating, comment, handled, note, case.
+            an end, verdict, reasons, profile's version and question, or `None`; rating, comment, handled, note, case.
         """
         return await self._rows(
             f"""
