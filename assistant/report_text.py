@@ -13,6 +13,7 @@ from contracts.reasons import broke, read_reason
 from contracts.report import ClaimFinding, DecisionRecord, GuardianReport
 from contracts.result import StructuredAgentResult
 from rendering.columns import GAP, NARROWEST, columns_of, flat, pad, wrap, write_labels
+from rendering.texts import without_escapes
 
 Words = dict[str, str]
 
@@ -43,7 +44,7 @@ def in_colour(stream: TextIO) -> bool:
 
 
 def write_report(result: StructuredAgentResult, width: int, *, colour: bool = False) -> str:
-    """Return the judgement of a turn: the draft with each claim marked, and the reasons for the verdict.
+    """Return the judgement of a turn: the draft with each claim marked, the reasons for the verdict, the hand-off.
 
     Args:
         result: The turn's result.
@@ -57,9 +58,32 @@ def write_report(result: StructuredAgentResult, width: int, *, colour: bool = Fa
         return f"\x1b[{_COLOURS.get(what, _RED)}m{text}\x1b[0m" if colour else text
 
     if result.guardian is None:
-        return "\n".join([_title(say, width), *wrap(_never_judged(result, say), width)])
-    body = _draft(result, result.guardian, say, width, paint)
-    return "\n".join([_title(say, width), *body, "", _verdict(result, result.guardian, say, width, paint)])
+        told = [_title(say, width), *wrap(_never_judged(result, say), width)]
+    else:
+        body = _draft(result, result.guardian, say, width, paint)
+        told = [_title(say, width), *body, "", _verdict(result, result.guardian, say, width, paint)]
+    if result.hand_off is not None:
+        labels = [
+            (label, [flat(without_escapes(text)) for text in texts]) for label, texts in handed_lines(result, say)
+        ]
+        told += ["", write_labels(labels, width)]
+    return "\n".join(told)
+
+
+def handed_lines(result: StructuredAgentResult, say: Words) -> list[tuple[str, list[str]]]:
+    """Return the record of a hand-off as labels with their texts, in Markdown; nothing where there is no record."""
+    record = result.hand_off
+    if record is None:
+        return []
+    lines = (
+        (say["handed_number"], [record.number] if record.number else []),
+        (say["handed_about"], [record.issue_summary]),
+        (say["handed_done"], record.steps_completed),
+        (say["handed_next"], record.next_steps),
+        (say["handed_outcome"], [str(record.outcome)]),
+        (say["handed_delivery"], [str(result.hand_off_delivery or say["handed_nowhere"])]),
+    )
+    return [(label, texts) for label, texts in lines if texts]
 
 
 def _title(say: Words, width: int) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from typing import Final
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from contracts.calls import ModelCall
@@ -163,8 +167,27 @@ class DecisionRecord(BaseModel):
     reasons: tuple[str, ...] = ()
 
 
+_NUMERALS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""Digits and capitals without I, L, O and U, which are misread or misheard (Crockford's base 32)."""
+
+
+def number_of(thread_id: str, turn_id: str) -> str:
+    """Return the number of a hand-off that its user quotes, such as `7KQ2-M04X`: the same whenever it is asked for.
+
+    Two hand-offs of a million have the same one with a probability of about one half; its ids tell them apart.
+    """
+    digest = hashlib.sha256(json.dumps([thread_id, turn_id]).encode()).digest()
+    value = int.from_bytes(digest[:5], "big")
+    written = "".join(_NUMERALS[value >> shift & 31] for shift in range(35, -5, -5))
+    return f"{written[:4]}-{written[4:]}"
+
+
 class HandOff(BaseModel):
-    """The record that a person needs to take a conversation over."""
+    """The record that a person needs to take a conversation over.
+
+    Attributes:
+        number: What the user quotes to a person (`number_of`); empty in records of earlier versions.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -173,6 +196,7 @@ class HandOff(BaseModel):
     steps_completed: list[str]
     next_steps: list[str]
     outcome: HandOffOutcome
+    number: str = ""
 
 
 class Ticket(BaseModel):

@@ -95,6 +95,7 @@ def what_is_missing(
     figures: bool = False,
     unasked: Iterable[Source] = (),
     unclear: Sequence[str] = (),
+    clauses: bool = False,
 ) -> str:
     """Say why there is no answer: the search queries, the words not found, and the sources that did not answer.
 
@@ -106,6 +107,7 @@ def what_is_missing(
         figures: Whether the user asked for a figure or a list of current states.
         unasked: The sources that did not answer.
         unclear: Words of the question that no document has.
+        clauses: Whether it is the beginning of one sentence, without a full stop; else it is one or more sentences.
     """
     known = set(names)
     key = next((key for key, reasons in _WANTING if known & reasons), "")
@@ -117,7 +119,13 @@ def what_is_missing(
     missing = say(language, key, searched=searched) if key and searched else texts(language)["not_found"]
     away = frozenset(unasked)
     note = say(language, "not_everything_searched", unasked=name_unasked(away, language)) if away else ""
-    return " ".join(filter(None, (missing, unclear_text(unclear, language), note)))
+    said = filter(None, (missing, unclear_text(unclear, language), note))
+    return _as_clauses(said) if clauses else " ".join(said)
+
+
+def _as_clauses(sentences: Iterable[str]) -> str:
+    first, *others = (text.rstrip(".") for text in sentences)
+    return "; ".join((first, *(f"{text[:1].lower()}{text[1:]}" for text in others)))
 
 
 def unclear_text(words: Sequence[str], language: Language) -> str:

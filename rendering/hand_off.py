@@ -62,6 +62,7 @@ def hand_off_record(
     earlier: Sequence[str] = (),
     *,
     person: bool = True,
+    number: str = "",
 ) -> HandOff:
     """Sum up a turn (the keys of `FinalView`) for a person.
 
@@ -71,6 +72,7 @@ def hand_off_record(
         language: The user's.
         earlier: The user's earlier messages, oldest first.
         person: Whether a person must act, by DT-008.
+        number: What the user quotes to a person (`contracts.report.number_of`).
     """
     return HandOff(
         engineer_intervention_needed=person,
@@ -78,6 +80,7 @@ def hand_off_record(
         steps_completed=_list_steps_done(turn, language),
         next_steps=_next(turn, language) if person else _nobodys(outcome, language),
         outcome=HandOffOutcome.ESCALATION_REQUIRED if person else _WITHOUT_A_PERSON[outcome],
+        number=number,
     )
 
 
@@ -187,7 +190,6 @@ def ticket_text(turn: Mapping[str, Any], ticket: Ticket, outcome: Outcome) -> st
     """
     record, language = ticket.record, ticket.language
     words = texts(language)
-    told = words["ticket_told_person"] if outcome is Outcome.HANDED_OFF else _quote(ticket.answer)
     parts = (
         say(language, "ticket_title", summary=record.issue_summary),
         words["ticket_act" if record.engineer_intervention_needed else _WAITS.get(outcome, "ticket_wait")],
@@ -195,11 +197,12 @@ def ticket_text(turn: Mapping[str, Any], ticket: Ticket, outcome: Outcome) -> st
         say(language, "ticket_earlier", messages="\n\n".join(map(_verbatim, ticket.earlier))) if ticket.earlier else "",
         say(language, "ticket_done", steps=bullets(record.steps_completed)) if record.steps_completed else "",
         say(language, "ticket_why", reasons=bullets(_why(turn, ticket.reasons, language))),
-        say(language, "ticket_told", answer=told),
+        say(language, "ticket_told", answer=_quote(ticket.answer)),
         say(language, "ticket_next", steps=bullets(record.next_steps)),
         say(
             language,
             "ticket_ids",
+            number=record.number or words["none_given"],
             thread=inline(ticket.thread_id) or words["none_given"],
             turn=inline(ticket.turn_id),
             names=", ".join(ticket.reasons) or words["none_given"],
@@ -227,7 +230,7 @@ def _verbatim(text: str) -> str:
 
 
 def hand_off_text(
-    record: HandOff,
+    number: str,
     language: Language,
     profile: Profile,
     key: str,
@@ -235,28 +238,40 @@ def hand_off_text(
     delivery: DeliveryStatus | None = None,
     missing: str = "",
 ) -> str:
-    """Write what the user reads when a person takes over.
+    """Write what the user reads when a person takes over: one sentence, the contact, and the number to quote.
 
-    The text's key gives the reason: by request, by a rule, because sources did not answer, or another. The text
-    `missing` comes first, if given. If no sink accepted the record, the text asks the user to pass it on.
+    What was done and what is to be done is in the record, for the receiver and operators.
+
+    Args:
+        number: The hand-off's; without one, nothing is to be quoted.
+        language: The user's.
+        profile: The deployment's profile.
+        key: The text's key, by DT-008: by request, by a rule, because sources did not answer, or another.
+        unasked: The sources that did not answer.
+        delivery: What became of the ticket; `None` if no sink accepted it.
+        missing: Why there is no answer, as the beginning of a sentence; only for the key `hand_off`.
     """
-    body = "\n\n".join(
-        (
-            say(language, "record_summary", value=record.issue_summary),
-            say(language, "record_done", value=bullets(record.steps_completed)),
-            say(language, "record_next", value=bullets(record.next_steps)),
-        )
-    )
-    why = say(language, key, contact=contact_of(profile, language), unasked=name_unasked(frozenset(unasked), language))
-    passing = {
-        None: "pass_on_yourself",
-        DeliveryStatus.DELIVERED: "passed_on",
-        DeliveryStatus.KEPT: "will_be_passed_on",
-    }[delivery]
-    return f"{' '.join(filter(None, (missing, why)))} {texts(language)[passing]}\n\n{body}"
+    words = texts(language)
+    if missing and key == "hand_off":
+        why = say(language, "hand_off_missing", missing=missing)
+    else:
+        why = say(language, key, unasked=name_unasked(frozenset(unasked), language))
+    sentence = f"{why[:1].upper()}{why[1:]}; {words[_THEN[delivery]]}"
+    lines = [say(language, "hand_off_contact", contact=contact_of(profile, language))]
+    if number:
+        lines.append(say(language, "hand_off_number", number=number))
+    return f"{sentence}\n\n{bullets(lines)}"
 
 
-def with_delivery(text: str, delivery: DeliveryStatus, language: Language) -> str:
-    """Add to a refusal or an error that people are informed."""
+_THEN: Final = {
+    None: "turn_to_contact",
+    DeliveryStatus.DELIVERED: "passed_on",
+    DeliveryStatus.KEPT: "will_be_passed_on",
+}
+
+
+def with_delivery(text: str, delivery: DeliveryStatus, language: Language, number: str) -> str:
+    """Add to a refusal or an error that people are informed, and under which number."""
     key = "also_passed_on" if delivery is DeliveryStatus.DELIVERED else "will_also_be_passed_on"
-    return f"{text}\n\n{texts(language)[key]}"
+    quoted = f" {say(language, 'also_number', number=number)}" if number else ""
+    return f"{text}\n\n{texts(language)[key]}{quoted}"

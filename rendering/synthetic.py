@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from contracts.enums import HarmCategory, Language, SGRAction
 from contracts.plan import SGRPlanResult
 from contracts.profile import Profile
 from rendering.badges import confidence_badge
 from rendering.texts import bullets, inline, say, texts, write_numbered_list
+
+_ADDRESS: Final = re.compile(
+    r"<?(https?://[^\s<>()\[\]`\"'\\]{0,500}[\w/]"
+    r"|(?<![\w.+:-])[A-Za-z0-9._+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8})>?"
+)
+"""A web or e-mail address in a contact; what ends a sentence is no part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +93,6 @@ def as_data(given: Mapping[str, Any]) -> str:
 
 
 def contact_of(profile: Profile, language: Language) -> str:
-    """Return the contact to write to."""
-    return profile.contact.get(language) or texts(language)["contact_default"]
+    """Return the contact to write to, as Markdown: each address in it is a link."""
+    given = profile.contact.get(language, "")
+    return _ADDRESS.sub(r"<\1>", given) if given else texts(language)["contact_default"]

@@ -17,7 +17,7 @@ from adapters.checkpoints.database import close_connection, open_connection, rea
 from adapters.data_folder import make_folder
 from adapters.hand_off.delivery import Delivery, key_of
 from contracts.errors import HandOffFailed, ThreadError
-from contracts.report import Ticket
+from contracts.report import Ticket, number_of
 
 MOST_REFUSALS: Final = 5
 """After so many nobody sends a ticket but the command: its receiver would most likely say no again."""
@@ -73,11 +73,16 @@ class OutboxEntry:
             return "delivered"
         return "failed" if self.refused >= MOST_REFUSALS else "kept"
 
+    @property
+    def number(self) -> str:
+        """What its user quotes."""
+        return number_of(self.thread_id, self.turn_id)
+
     def describe(self) -> dict[str, Any]:
         """Return the hand-off as plain data for people and programs, without the ticket."""
         fields = asdict(self)
         del fields["ticket"]
-        return {**fields, "state": self.state}
+        return {**fields, "state": self.state, "number": self.number}
 
     def delivery(self) -> Delivery:
         """Return the delivery to send; only for a hand-off that was not delivered."""

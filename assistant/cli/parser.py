@@ -292,7 +292,7 @@ def _threads(commands: _Commands) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     about = {
         "list": "list the conversations",
-        "show": "print a conversation, one entry per turn",
+        "show": "print a conversation, by its id or by the number of a hand-off, one entry per turn",
         "resume": "finish a half-finished turn",
         "delete": "delete a conversation: transcript and checkpoints",
     }

@@ -26,6 +26,7 @@ class UserView(BaseModel):
         intent: Empty if moderation or DT-002 refused the message, or if nothing was planned.
         answer: Markdown, or JSON if the profile's contract says so; exactly `answer_text` of the result.
         hand_off: The outcome of a hand-off; `None` if there is none, or no destination for it.
+        hand_off_number: What the user quotes to a person; empty if nothing was handed off.
         choices: The choices if the assistant asked a question back, in the order of the numbers in `answer`. The next
             message may be such a number or a label.
     """
@@ -40,6 +41,7 @@ class UserView(BaseModel):
     answer: str
     sources: tuple[CitedSource, ...] = ()
     hand_off: DeliveryStatus | None = None
+    hand_off_number: str = ""
     choices: tuple[Choice, ...] = ()
 
 
@@ -78,6 +80,8 @@ class UserProgress(BaseModel):
 
 def user_view(result: StructuredAgentResult, profile: Profile) -> UserView:
     """Return the user's view of a turn."""
+    handed = result.hand_off
+    told = result.outcome is Outcome.HANDED_OFF or result.hand_off_delivery is not None
     return UserView(
         thread_id=result.thread_id,
         turn_id=result.turn_id,
@@ -87,6 +91,7 @@ def user_view(result: StructuredAgentResult, profile: Profile) -> UserView:
         answer=result.answer_text,
         sources=cited_sources(result, profile),
         hand_off=result.hand_off_delivery,
+        hand_off_number=handed.number if handed and told else "",
         choices=tuple(result.choices),
     )
 

@@ -30,7 +30,7 @@ from contracts.errors import NotJudged
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.ports import HandOffSink
 from contracts.profile import Profile
-from contracts.report import HandOff
+from contracts.report import number_of
 from contracts.result import StructuredAgentResult
 from contracts.state import Json, fresh_turn, marks_of_choice, newest_text, unanswered_id
 from contracts.views import FinalView
@@ -103,15 +103,15 @@ async def safe_exit(
     """
     context = runtime.context or Context()
     state = cast("FinalView", {**fresh_turn(), **state})
+    thread_id = (runtime.execution_info.thread_id if runtime.execution_info else None) or ""
     try:
-        ended, turn_id, marks = await _end_turn(state, context, profile, documents)
+        ended, turn_id, marks = await _end_turn(state, context, profile, documents, thread_id)
     except Exception as error:  # noqa: BLE001  # whatever stands in the state, the user is owed an end of the turn
         _LOG.exception("The state of a turn could not be read.")
         state = _without_the_turn(state, error)
-        ended, turn_id, marks = await _end_turn(state, context, profile, documents)
+        ended, turn_id, marks = await _end_turn(state, context, profile, documents, thread_id)
     delivery, degraded = None, ()
     if sink is not None and turn_id and calls_people(ended, context):
-        thread_id = (runtime.execution_info.thread_id if runtime.execution_info else None) or ""
         delivery, degraded = await submit_ticket(sink, lambda: make_ticket(ended, context.role, thread_id, turn_id))
     result = tell_delivery(ended, delivery, degraded)
     asked = result.outcome is Outcome.CLARIFICATION
@@ -127,11 +127,12 @@ async def safe_exit(
 
 
 async def _end_turn(
-    state: FinalView, context: Context, profile: Profile, documents: Documents | None
+    state: FinalView, context: Context, profile: Profile, documents: Documents | None, thread_id: str
 ) -> tuple[TurnEnd, str, Json]:
     """Return all that is read of the state: the end, the turn's id and the marks of its message."""
-    ended = await _end(state, context, profile, documents)
     turn_id = str(state["question"].get("id") or unanswered_id(state["messages"]))
+    number = number_of(thread_id, turn_id) if turn_id else ""
+    ended = await _end(state, context, profile, documents, number)
     marks = {
         "turn_id": turn_id,
         "outcome": str(ended.result.outcome),
@@ -146,7 +147,9 @@ async def _end_turn(
     return ended, turn_id, marks
 
 
-async def _end(state: FinalView, context: Context, profile: Profile, documents: Documents | None) -> TurnEnd:
+async def _end(
+    state: FinalView, context: Context, profile: Profile, documents: Documents | None, number: str
+) -> TurnEnd:
     language = _language(state, profile)
     facts = _facts(state, context, profile)
     decision = _decide(state, context, facts)
@@ -157,9 +160,9 @@ async def _end(state: FinalView, context: Context, profile: Profile, documents: 
     handed = None
     if state["guardian"] or end.ticket is not TicketRule.NO:
         earlier = tuple(str(message.text) for message in fit["messages"])
-        handed = hand_off_record(fit, outcome, language, earlier, person=end.ticket is TicketRule.YES)
+        handed = hand_off_record(fit, outcome, language, earlier, person=end.ticket is TicketRule.YES, number=number)
     queries = fit["sgr_plan"].get("subqueries", [])
-    told = _write_texts(state, end, facts, beside, handed, queries, language, profile)
+    told = _write_texts(state, end, facts, beside, number, queries, language, profile)
     broken = end.kind is ExitKind.OWN_UP and not state["error"].get("key")
     result = StructuredAgentResult.of_turn(
         {
@@ -253,7 +256,7 @@ def _write_texts(
     end: Exit,
     facts: ExitFacts,
     beside: ExitOffer,
-    handed: HandOff | None,
+    number: str,
     queries: Sequence[str],
     language: Language,
     profile: Profile,
@@ -270,12 +273,13 @@ def _write_texts(
         figures=facts.figures,
         unasked=facts.unasked,
         unclear=beside.unclear,
+        clauses=end.kind is ExitKind.HAND_OFF,
     )
     match end.kind:
-        case ExitKind.HAND_OFF if handed is not None:
-            why = missing if facts.missing and end.text == "hand_off" else ""
+        case ExitKind.HAND_OFF:
+            why = missing if facts.missing else ""
             return {
-                delivery: hand_off_text(handed, language, profile, end.text, facts.unasked, delivery, why)
+                delivery: hand_off_text(number, language, profile, end.text, facts.unasked, delivery, why)
                 for delivery in (None, *DeliveryStatus)
             }
         case ExitKind.SHOW_PAGES:
@@ -288,7 +292,7 @@ def _write_texts(
         text = "\n\n".join(
             filter(None, (text, unclear_text(beside.unclear, language), choices_text(beside.choices, language)))
         )
-    return {None: text, **{delivery: with_delivery(text, delivery, language) for delivery in DeliveryStatus}}
+    return {None: text, **{delivery: with_delivery(text, delivery, language, number) for delivery in DeliveryStatus}}
 
 
 def _without_the_turn(state: FinalView, error: Exception) -> FinalView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -87,7 +88,7 @@ def test_a_person_that_was_chosen_gets_the_question(desk: Desk, language: str, r
     _, second = talk(desk, asked, reply)
     assert second["outcome"] == Outcome.HANDED_OFF
     assert asked in second["hand_off"]["issue_summary"]
-    assert asked in second["answer_text"]
+    assert second["hand_off"]["number"] in second["answer_text"]
 
 
 @pytest.mark.parametrize("language", ASKED)
@@ -171,7 +172,7 @@ def test_who_gets_no_answer_reads_which_word_the_documents_do_not_have(desk: Des
     """It says more than that nothing was found, and names no word of the question that they do have."""
     (result,) = talk(desk, asked)
     assert result["outcome"] in (Outcome.HANDED_OFF, Outcome.PAGES_SHOWN)
-    [sentence] = [one for one in result["answer_text"].split(".") if " not occur" in one or "не встреча" in one]
+    [sentence] = [one for one in re.split("[.;]", result["answer_text"]) if " not occur" in one or "не встреча" in one]
     assert says in sentence
     assert "catalog" not in sentence
     assert "каталог" not in sentence

@@ -25,22 +25,40 @@ def test_who_asks_for_a_person_is_passed_on(desk: Desk, tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = desk.having(GUARDIAN_HANDOFF_TO=str(out)).result(PERSON, "--thread", "t", "--id", "1")
     assert (result["outcome"], result["hand_off_delivery"]) == ("handed_off", "delivered")
-    assert "I have passed it on" in result["answer_text"]
+    assert "I have passed your question on" in result["answer_text"]
     assert result["diagnostics"]["degraded"] == []
     [ticket] = written(out)
     assert (ticket["thread_id"], ticket["turn_id"], ticket["question"]) == ("t", "1", PERSON)
     assert ticket["record"] == result["hand_off"]
+    assert f"**{ticket['record']['number']}**" in result["answer_text"]
+    for hidden in (*ticket["record"]["steps_completed"], *ticket["record"]["next_steps"], "verdict"):
+        assert hidden not in result["answer_text"]
     assert ticket["answer"] == result["answer_text"]
     [page] = out.glob("*.md")
     assert page.read_text("utf-8") == ticket["text"]
     assert "The user asked for a person." in ticket["text"]
+    assert f"Number that the user quotes: {ticket['record']['number']}" in ticket["text"]
+
+
+def test_a_number_that_a_user_quotes_leads_to_the_conversation(desk: Desk, tmp_path: Path) -> None:
+    """An operator finds it among the hand-offs that were sent, and by it any conversation, whoever got its ticket."""
+    sent = desk.having(GUARDIAN_HANDOFF_TO=str(tmp_path / "out"))
+    for asking, thread in ((sent, "sent"), (desk, "alone")):
+        number = asking.result(PERSON, "--thread", thread)["hand_off"]["number"]
+        said = desk.here("threads", "show", number.lower()).out
+        assert said.startswith(f"{thread}\n")
+        assert number in said
+    assert "  delivered to " in desk.here("hand-offs", "list").out
+    [entry] = json.loads(desk.here("hand-offs", "list", "--json").out)
+    assert desk.here("threads", "show", entry["number"]).out.startswith("sent\n")
+    desk.here("threads", "show", "0000-0000").complains(1, "There is no conversation '0000-0000'")
 
 
 def test_a_ticket_is_in_the_users_language(desk: Desk, tmp_path: Path) -> None:
     """Who asks in Russian is told in Russian, and so is the person who takes over."""
     out = tmp_path / "out"
     result = desk.having(GUARDIAN_HANDOFF_TO=str(out)).result("Позовите оператора, вопрос про каталог")
-    assert "Обращение уже передано" in result["answer_text"]
+    assert "вопрос уже передан" in result["answer_text"]
     [ticket] = written(out)
     assert ticket["language"] == "ru"
     assert "Пользователь попросил позвать человека." in ticket["text"]
@@ -56,10 +74,10 @@ def test_the_same_turn_again_sends_nothing(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_without_a_desk_the_user_passes_it_on(desk: Desk) -> None:
-    """Where nothing says where hand-offs go, nothing is kept, and the user is told to pass the record on."""
+    """Where nothing says where hand-offs go, nothing is kept, and the user is told to turn to the contact."""
     result = desk.result(PERSON)
     assert result["hand_off_delivery"] is None
-    assert "Pass this record on" in result["answer_text"]
+    assert "please turn to the contact below" in result["answer_text"]
     assert not (desk.folder / "hand_offs.db").exists()
 
 
@@ -128,7 +146,7 @@ def test_a_ticket_that_could_not_be_kept_is_the_users_to_pass_on(desk: Desk, tmp
     (desk.folder / "hand_offs.db").write_bytes(b"no database " * 100)
     result = desk.having(GUARDIAN_HANDOFF_TO=str(tmp_path / "out")).result(PERSON)
     assert (result["outcome"], result["hand_off_delivery"]) == ("handed_off", None)
-    assert "Pass this record on" in result["answer_text"]
+    assert "please turn to the contact below" in result["answer_text"]
     assert any(line.startswith("hand_off: ") for line in result["diagnostics"]["degraded"])
 
 

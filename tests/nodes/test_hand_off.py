@@ -83,7 +83,7 @@ async def test_no_word_of_a_draft_that_failed_leaves_with_the_ticket() -> None:
 @pytest.mark.parametrize("language", Language)
 @pytest.mark.parametrize(("says", "delivery"), [(None, "delivered"), (KEPT, "kept")])
 async def test_the_user_reads_what_became_of_it(language: Language, says: Receipt | None, delivery: str) -> None:
-    """Passed on, kept and nowhere to go read differently, and the record stands in all of them."""
+    """Passed on, kept and nowhere to go read differently, and the contact and the number stand in all of them."""
     state = await played(asked(), ports(planned=plan(wants_human=True)), *PLANNED, context=Context(language=language))
     alone = await ended(state, None, language=language)
     end = await ended(state, FakeSink(says), language=language)
@@ -103,7 +103,7 @@ class Broken:
 
 @pytest.mark.parametrize("sink", [FakeSink(HandOffFailed("The disk is full.", "Free some space.")), Broken()])
 async def test_a_desk_that_fails_costs_no_turn(sink: HandOffSink) -> None:
-    """The user is told to pass the record on, as without a sink, and the result says that the sink failed."""
+    """The user is told to turn to the contact, as without a sink, and the result says that the sink failed."""
     state = await wanting_a_person()
     end, alone = await ended(state, sink), await ended(state, None)
     assert end["final_answer"] == alone["final_answer"]
@@ -292,14 +292,14 @@ def talk(*said: tuple[str, str], then: str, **values: Any) -> State:
 async def test_a_wish_for_a_person_leaves_with_what_it_is_about(
     language: Language, problem: str, wish: str, heading: str, outcome: str, asked_back: int
 ) -> None:
-    """The problem stands in an earlier message: it is in the summary, in the ticket and on the page."""
+    """The problem stands in an earlier message: it is in the summary, in the ticket and on its page."""
     sink, bound = FakeSink(), ports(planned=plan(wants_human=True, user_intent=wish))
     began = talk((problem, outcome), ("Thanks", "answered"), then=wish, clarify_count=asked_back)
     end = await ended(await played(began, bound, *PLANNED, context=Context(language=language)), sink, language=language)
     [ticket] = sink.tickets
     assert (ticket.question, ticket.earlier) == (wish, (problem, "Thanks"))
     assert problem in ticket.record.issue_summary
-    assert problem in end["final_answer"]
+    assert f"**{ticket.record.number}**" in end["final_answer"]
     assert f"## {heading}\n" in ticket.text
     assert f"```text\n{problem}\n```" in ticket.text
 

@@ -963,7 +963,7 @@ async def test_a_hand_off_says_in_front_what_was_searched_and_what_is_missing() 
     end = await call("safe_exit", state, bound["safe_exit"])
     assert end["result"]["outcome"] == Outcome.HANDED_OFF
     assert end["final_answer"].startswith(
-        "I looked for “When does the kettle boil?” and found no answer in the documents. This needs a person"
+        "I looked for “When does the kettle boil?” and found no answer in the documents, so this needs a person; "
     )
 
 

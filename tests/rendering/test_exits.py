@@ -12,7 +12,7 @@ from assistant.config.profiles import load_profile
 from contracts.choices import Choice, ChoiceKind
 from contracts.decisions import EXITS
 from contracts.decisions.exits import Exit, ExitKind
-from contracts.enums import DraftKind, HandOffOutcome, Language, Outcome, Source
+from contracts.enums import DeliveryStatus, DraftKind, HandOffOutcome, Language, Outcome, Source
 from contracts.errors import SourceUnavailable
 from contracts.evidence import PageSentence
 from contracts.ports import Draft
@@ -28,6 +28,7 @@ from rendering.exits import (
     what_is_missing,
 )
 from rendering.hand_off import hand_off_record, hand_off_text
+from rendering.synthetic import contact_of
 from rendering.texts import texts
 from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, asked, passage, plan, played, ports
 
@@ -282,30 +283,49 @@ async def test_a_record_of_a_turn_that_broke_at_once_has_the_question() -> None:
 
 
 @pytest.mark.parametrize("language", Language)
-def test_the_user_reads_what_the_person_will_get(language: Language) -> None:
-    """Summary, steps and next steps, with whom it goes to; asked for, by a rule or else begins differently."""
-    made = HandOff(
-        engineer_intervention_needed=True,
-        issue_summary="SUMMARY {0}",
-        steps_completed=["DONE-1", "DONE-2"],
-        next_steps=["NEXT"],
-        outcome=HandOffOutcome.ESCALATION_REQUIRED,
-    )
-    said = [hand_off_text(made, language, PROFILE, key) for key in ("hand_off", "hand_off_asked", "hand_off_policy")]
+@pytest.mark.parametrize("delivery", [None, *DeliveryStatus])
+def test_the_user_of_a_hand_off_reads_one_sentence_the_contact_and_a_number(
+    language: Language, delivery: DeliveryStatus | None
+) -> None:
+    """Asked for, by a rule, for want of sources or else begins differently, and nothing of the record stands there."""
+    keys = ("hand_off", "hand_off_asked", "hand_off_policy", "hand_off_unasked")
+    said = [hand_off_text("7KQ2-M04X", language, PROFILE, key, [Source.DB], delivery) for key in keys]
     for text in said:
-        for part in ("SUMMARY {0}", "- DONE-1\n- DONE-2", "- NEXT", PROFILE.contact[language]):
-            assert part in text
-    assert len(set(said)) == 3
+        sentence, lines = text.split("\n\n")
+        assert sentence.endswith(".")
+        assert sentence.count(".") == 1
+        assert sentence[0].isupper()
+        contact, number = lines.split("\n")
+        assert PROFILE.contact[language] in contact
+        assert "**7KQ2-M04X**" in number
+    assert len({text.partition(";")[0] for text in said}) == 4
 
 
-def test_what_is_missing_stands_in_front_of_a_hand_off() -> None:
-    """Before who is asked, the user reads what was looked for."""
-    made = HandOff(
-        engineer_intervention_needed=True,
-        issue_summary="S",
-        steps_completed=["D"],
-        next_steps=["N"],
-        outcome=HandOffOutcome.ESCALATION_REQUIRED,
-    )
-    text = hand_off_text(made, Language.EN, PROFILE, "hand_off", missing="I looked for it.")
-    assert text.startswith("I looked for it. This needs a person")
+@pytest.mark.parametrize("language", Language)
+def test_what_is_missing_is_the_beginning_of_a_hand_offs_sentence(language: Language) -> None:
+    """What was looked for, what no document has and who was away are one sentence with what becomes of it."""
+    missing = what_is_missing({"abstained"}, ["a. b"], language, unasked=[Source.DB], unclear=["Zig"], clauses=True)
+    sentence = hand_off_text("", language, PROFILE, "hand_off", missing=missing).split("\n\n")[0]
+    assert sentence.startswith(missing)
+    assert sentence.replace("a. b", "").count(".") == 1
+    for part in ("Zig", "a. b", texts(language)["source_db"]):
+        assert part in sentence
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("the help desk, room 12", "the help desk, room 12"),
+        ("help@shelf.example.", "<help@shelf.example>."),
+        ("Help <help@shelf.example>", "Help <help@shelf.example>"),
+        ("see https://shelf.example/help?a=1, or ring 300", "see <https://shelf.example/help?a=1>, or ring 300"),
+        ("[us](https://shelf.example/)", "[us](<https://shelf.example/>)"),
+        ("[us](mailto:help@shelf.example)", "[us](mailto:help@shelf.example)"),
+        ("@" * 2000, "@" * 2000),
+    ],
+)
+def test_an_address_in_a_contact_is_a_link(given: str, shown: str) -> None:
+    """Web and e-mail addresses are; what stands around them, and what is a link already, stays."""
+    profile = PROFILE.model_copy(update={"contact": {Language.EN: given}})
+    assert contact_of(profile, Language.EN) == shown
+    assert contact_of(PROFILE.model_copy(update={"contact": {}}), Language.EN) == "the support team"

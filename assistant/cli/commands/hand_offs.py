@@ -46,7 +46,9 @@ def _print(entries: list[OutboxEntry]) -> None:
     for entry in entries:
         where = f" to {entry.delivered_to}" if entry.delivered_to else ""
         tries = f", tried {entry.tries}×" if entry.tries and not where else ""
-        print(f"{entry.kept_at[:19]}  {entry.state}{where}{tries}  {entry.thread_id or '-'}  {entry.turn_id}")
+        print(
+            f"{entry.kept_at[:19]}  {entry.number}  {entry.state}{where}{tries}  {entry.thread_id or '-'}  {entry.turn_id}"
+        )
         if entry.why:
             print(f"  → {entry.why}")
 

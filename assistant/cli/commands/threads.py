@@ -76,6 +76,11 @@ def _rated(rating: Rating | None, say: dict[str, str]) -> str:
 async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
     async with open_store(deployed) as store:
         turns = await store.turns(options.thread)
+        if not turns and (named := await store.find_by_number(options.thread)):
+            turns = await store.turns(named)
+            options.thread = named
+            if not options.json:
+                print(f"{named}\n")
         said = await (await FeedbackStore.share(store)).of(options.thread)
     if not turns:
         raise _unknown_error(options.thread)

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from assistant.turns.progress import phrases
 from assistant.turns.transcript import Turn
 from assistant.web.page.languages import language_of
-from assistant.web.page.markdown import words
+from assistant.web.page.markdown import contact_addresses, words
 from contracts.enums import Language
 from contracts.profile import Profile
 
@@ -32,6 +32,11 @@ class Look:
     def words(self) -> dict[str, str]:
         """The texts of the page's language, as plain text."""
         return phrases(self.language)
+
+    @cached_property
+    def contacts(self) -> frozenset[str]:
+        """The addresses of the profile's contacts."""
+        return contact_addresses(self.profile)
 
     def say(self, key: str, **values: object) -> str:
         """Return one of the page's texts as HTML."""

@@ -13,10 +13,13 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from contracts.profile import Profile
 from language.privacy.links import foreign_links
+from rendering.synthetic import contact_of
 
 _CITATION: Final = re.compile(r"\[(\d{1,3})\]")
 _WEB: Final = re.compile(r"https?://[^\s<>\"'`\\]+", re.IGNORECASE)
+_CONTACT: Final = re.compile(r"https?://|mailto:")
 # Gradio fills templates of JavaScript and of Handlebars with values; whatever these read means itself.
 _READ_BY_TEMPLATES: Final = str.maketrans({"{": "&#123;", "}": "&#125;", "$": "&#36;", "`": "&#96;", "@": "&#64;"})
 _TURNS_TEXT: Final = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
@@ -38,7 +41,13 @@ def leads_out(url: str, allowed_domains: Sequence[str]) -> bool:
     return any(host == domain or host.endswith(f".{domain}") for domain in map(str.lower, allowed_domains))
 
 
-def safe_html(markdown: str, allowed_domains: Sequence[str] = (), cited: Collection[int] = (), anchor: str = "") -> str:
+def safe_html(
+    markdown: str,
+    allowed_domains: Sequence[str] = (),
+    cited: Collection[int] = (),
+    anchor: str = "",
+    contacts: Collection[str] = (),
+) -> str:
     """Return Markdown as HTML.
 
     Args:
@@ -46,9 +55,27 @@ def safe_html(markdown: str, allowed_domains: Sequence[str] = (), cited: Collect
         allowed_domains: The domains of allowed links; other links become text, followed by their addresses.
         cited: Numbers in brackets that link to the sources of an answer.
         anchor: The prefix of the HTML ids of these sources.
+        contacts: Further addresses that may be links (`contact_addresses`).
     """
-    env = {"allowed": tuple(allowed_domains), "cited": frozenset(cited), "anchor": anchor}
+    env = {
+        "allowed": tuple(allowed_domains),
+        "cited": frozenset(cited),
+        "anchor": anchor,
+        "contacts": frozenset(contacts),
+    }
     return _reader().render(markdown.translate(_TURNS_TEXT), env)
+
+
+def contact_addresses(profile: Profile) -> frozenset[str]:
+    """Return the web and e-mail addresses to which the contacts of a profile lead, as links have them."""
+    tokens = (
+        token
+        for language in profile.languages
+        for block in _reader().parse(contact_of(profile, language))
+        for token in block.children or []
+    )
+    found = (str(token.attrGet("href") or "") for token in tokens if token.type == "link_open")
+    return frozenset(url for url in found if _CONTACT.match(url))
 
 
 @cache
@@ -71,7 +98,7 @@ class _Safe(RendererHTML):
             match token.type:
                 case "link_open":
                     url = str(token.attrGet("href") or "")
-                    follows = leads_out(url, env["allowed"])
+                    follows = url in env["contacts"] or leads_out(url, env["allowed"])
                     open_links.append(None if follows else url)
                     written.append(_link(url) if follows else "")
                 case "link_close":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assistant.report_text import MARKS, in_words, pieces, verdict_line
+from assistant.report_text import MARKS, handed_lines, in_words, pieces, verdict_line
 from assistant.turns.transcript import Turn
 from assistant.turns.views import confidence_of, queries_asked
 from assistant.web.page.look import Look, anchor_of, outward_link, passage_url
@@ -14,6 +14,7 @@ from contracts.evidence import EvidenceItem
 from contracts.report import ClaimFinding, DecisionRecord, GuardianReport
 from contracts.result import StructuredAgentResult
 from rendering.badges import confidence_badge, spam_badge
+from rendering.texts import without_escapes
 
 
 def badges_html(result: StructuredAgentResult, look: Look) -> str:
@@ -49,6 +50,7 @@ def panels_html(result: StructuredAgentResult, turn: Turn, look: Look) -> str:
         ("analysis", _analysis(result, look)),
         ("articles", _articles(result, turn, look)),
         ("report", _report(result, look)),
+        ("hand_off", _handed(result, look)),
         ("path", _path(result)),
     )
     anchor = anchor_of(turn.turn_id)
@@ -56,6 +58,7 @@ def panels_html(result: StructuredAgentResult, turn: Turn, look: Look) -> str:
         f'<details class="panel {name}" id="{anchor}-{name}"><summary>{look.say(f"panel_{name}")}</summary>'
         f'<div class="inside">{body}</div></details>'
         for name, body in panels
+        if body
     )
 
 
@@ -155,6 +158,21 @@ def _piece(claim: ClaimFinding | None, text: str, look: Look) -> str:
         f'<p class="claim {claim.status}"><span class="sign {claim.status}" '
         f'title="{words(look.words[f"claims_{claim.status}"])}">{words(MARKS[claim.status])}</span> '
         f'{words(text)}<span class="dim">{missing}</span></p>'
+    )
+
+
+def _handed(result: StructuredAgentResult, look: Look) -> str:
+    """Return the record that a receiver gets; a question back that no draft led to has none."""
+    return (
+        _facts(
+            (
+                words(label),
+                _list(list(map(without_escapes, texts))) if len(texts) > 1 else words(without_escapes(texts[0])),
+            )
+            for label, texts in handed_lines(result, look.words)
+        )
+        if result.hand_off
+        else ""
     )
 
 

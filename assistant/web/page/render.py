@@ -111,7 +111,7 @@ def _answer(view: UserView, turn_id: str, look: Look, *, as_buttons: bool = Fals
         return f'<div class="answer"><pre tabindex="0"><code>{words(body)}</code></pre></div>'
     numbers = [source.number for source in view.sources]
     anchor = f"{anchor_of(turn_id)}-s"
-    html = safe_html(body, look.profile.allowed_link_domains, numbers, anchor)
+    html = safe_html(body, look.profile.allowed_link_domains, numbers, anchor, look.contacts)
     return f'<div class="answer" lang="{view.language}">{html}</div>'
 
 
