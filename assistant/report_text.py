@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TextIO
 
 from assistant.turns.progress import phrases
@@ -12,6 +13,7 @@ from contracts.enums import ClaimStatus, Outcome, RequestType, Verdict
 from contracts.reasons import broke, read_reason
 from contracts.report import ClaimFinding, DecisionRecord, GuardianReport
 from contracts.result import StructuredAgentResult
+from language.blocks import split_code
 from rendering.columns import GAP, NARROWEST, columns_of, flat, pad, wrap, write_labels
 from rendering.texts import without_escapes
 
@@ -34,6 +36,7 @@ _COLOURS: Final = {
     Verdict.PASS: _GREEN,
     Verdict.RETRY: _YELLOW,
 }
+_CITED: Final = re.compile(r"\[(\d{1,3})\]")
 _LEADS_IN: Final = re.compile(r" *[^\w\n]{0,8}|[^\w\n]*\d+[.)]\s*|\s*\"[^\"\n]*\":\s*\"?")
 """What stands in front of a claim in its line: an item's sign or number, or the key of a JSON object."""
 
@@ -134,6 +137,40 @@ def _draft(
         yield from _write_hanging("[n] ", say["claims_numbers"], width)
 
 
+def renumber_draft(
+    draft: str, claims: Sequence[ClaimFinding], numbers: Mapping[int, int]
+) -> tuple[str, list[ClaimFinding]]:
+    """Return a draft and its claims with other numbers in their citations; code stays, as do numbers without another."""
+
+    def other(match: re.Match[str]) -> str:
+        return f"[{numbers.get(int(match[1]), int(match[1]))}]"
+
+    written, place = "", 0
+    ends, grown = [0], [0]
+    for i, part in enumerate(split_code(draft)):
+        begin = 0
+        for match in _CITED.finditer(part) if i % 2 == 0 else ():
+            written += part[begin : match.start()] + other(match)
+            begin = match.end()
+            ends.append(place + begin)
+            grown.append(len(written) - ends[-1])
+        written += part[begin:]
+        place += len(part)
+
+    def moved(at: int) -> int:
+        return at + grown[bisect_right(ends, at) - 1]
+
+    changed = [
+        claim.model_copy(
+            update={"start": moved(claim.start), "end": moved(claim.end), "text": _CITED.sub(other, claim.text)}
+        )
+        if claim.end
+        else claim.model_copy(update={"text": _CITED.sub(other, claim.text)})
+        for claim in claims
+    ]
+    return written, changed
+
+
 def pieces(draft: str, claims: Sequence[ClaimFinding]) -> Iterator[tuple[ClaimFinding | None, str]]:
     """Cut a draft into its claims, in order, and the text between them.
 
@@ -199,9 +236,9 @@ def _claim(claim: ClaimFinding, result: StructuredAgentResult, told: set[int], s
 
 
 def _source(number: int, result: StructuredAgentResult, say: Words, *, short: bool) -> str:
-    if not 1 <= number <= len(result.final_articles):
+    if not 1 <= number <= len(result.evidence):
         return say["claims_no_such_source"].format(number=number)
-    item = result.final_articles[number - 1]
+    item = result.evidence[number - 1]
     if short:
         return f"[{number}] {flat(item.title or item.ref)}"
     inside = item.heading.removeprefix(item.title).strip(" ›/>")

@@ -60,6 +60,36 @@ class EvidenceItem(BaseModel):
         return self.document or self.ref
 
 
+class NumberedItem(EvidenceItem):
+    """A passage or row of a turn, with the number by which the turn's draft cites it, from 1."""
+
+    number: int = Field(ge=1)
+
+
+class ArticleEvidence(EvidenceItem):
+    """One document of a turn, or one row, with its passages; it has the fields of its surest passage.
+
+    Attributes:
+        passages: In the order of their numbers, at least one.
+    """
+
+    passages: tuple[NumberedItem, ...] = Field(min_length=1)
+
+
+def group_articles(items: Sequence[EvidenceItem]) -> list[ArticleEvidence]:
+    """Return the articles of evidence in the order in which they first occur; the place of an item is its number."""
+    found: dict[tuple[Source, str], list[NumberedItem]] = {}
+    for number, item in enumerate(items, 1):
+        passage = NumberedItem.model_construct(**dict(item), number=number)
+        found.setdefault((item.source, item.document_key), []).append(passage)
+    articles: list[ArticleEvidence] = []
+    for passages in found.values():
+        fields = dict(max(passages, key=lambda item: item.confidence))
+        del fields["number"]
+        articles.append(ArticleEvidence.model_construct(**fields, passages=tuple(passages)))
+    return articles
+
+
 class ConfidenceFigures(BaseModel):
     """Confidence figures of one query's result.
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from contracts.calls import ModelCall, tokens_of
 from contracts.choices import Choice
 from contracts.decisions import OUTPUT
 from contracts.decisions.output import ChannelView
 from contracts.enums import Channel, DeliveryStatus, Flow, Language, Outcome, PlanTrace, RequestType, SGRAction, Track
-from contracts.evidence import EvidenceItem, QueryTrace
+from contracts.evidence import ArticleEvidence, EvidenceItem, NumberedItem, QueryTrace, group_articles
 from contracts.plan import SGRPlanResult
 from contracts.report import DecisionRecord, GuardianReport, HandOff, ModerationResult
 
@@ -64,7 +64,7 @@ class CitedSource(BaseModel):
 class ShownPage(CitedSource):
     """A page that was shown instead of an answer, with its sentence, verbatim.
 
-    `ref` is the item of `final_articles` that holds it.
+    `ref` is the passage of `final_articles` that holds it.
     """
 
     sentence: str
@@ -76,7 +76,8 @@ class StructuredAgentResult(BaseModel):
 
     `question` is what the user wrote. `answer_text` is exactly what the user saw. `synthetic_analysis` and the plan are
     for the operator only. `hand_off_delivery` is the delivery status of the hand-off; `None` if it was not sent.
-    `pages` are the pages shown if no answer was sure (outcome `pages_shown`). `choices` are those of a clarification
+    `final_articles` has the documents that the draft could cite, one each, with their passages inside; `evidence` has
+    these passages alone. `pages` are the pages shown if no answer was sure (outcome `pages_shown`). `choices` are those of a clarification
     question (outcome `clarification`), in the order of their numbers.
     """
 
@@ -101,13 +102,28 @@ class StructuredAgentResult(BaseModel):
     moderation: ModerationResult | None = None
     decisions: list[DecisionRecord] = Field(default_factory=list[DecisionRecord])
     per_query_results: list[QueryTrace] = Field(default_factory=list[QueryTrace])
-    final_articles: list[EvidenceItem] = Field(default_factory=list[EvidenceItem])
+    final_articles: list[ArticleEvidence] = Field(default_factory=list[ArticleEvidence])
     guardian: GuardianReport | None = None
     pages: list[ShownPage] = Field(default_factory=list[ShownPage])
     choices: list[Choice] = Field(default_factory=list[Choice])
     hand_off: HandOff | None = None
     hand_off_delivery: DeliveryStatus | None = None
     diagnostics: Diagnostics = Field(default_factory=Diagnostics)
+
+    @field_validator("final_articles", mode="before")
+    @classmethod
+    def _group(cls, given: object) -> object:
+        """Take a list of passages, as the state and results of earlier versions have it."""
+        rows = cast("list[object]", given) if isinstance(given, list) else []
+        if not rows or any(_is_article(row) for row in rows):
+            return given
+        return group_articles([EvidenceItem.model_validate(row) for row in rows])
+
+    @property
+    def evidence(self) -> list[EvidenceItem]:
+        """The passages and rows that the draft could cite: `[1]` is the first."""
+        numbered = sorted((item for article in self.final_articles for item in article.passages), key=_number)
+        return [EvidenceItem.model_construct(**{k: v for k, v in item if k != "number"}) for item in numbered]
 
     @classmethod
     def of_turn(
@@ -162,6 +178,14 @@ class StructuredAgentResult(BaseModel):
                 calls=calls,
             ),
         )
+
+
+def _is_article(row: object) -> bool:
+    return isinstance(row, ArticleEvidence) or (isinstance(row, Mapping) and "passages" in row)
+
+
+def _number(item: NumberedItem) -> int:
+    return item.number
 
 
 def _of_plan(plan: Mapping[str, Any] | None, shown: ChannelView) -> SGRPlanResult | None:

@@ -184,6 +184,16 @@ def cited_passages(
     return _cite(draft, evidence, allowed_domains, response_format).passages()
 
 
+def citation_numbers(
+    draft: str,
+    evidence: Sequence[EvidenceItem],
+    allowed_domains: Sequence[str] = (),
+    response_format: ResponseFormat = ResponseFormat.MARKDOWN,
+) -> dict[int, int]:
+    """Return the numbers that the draft cites, each with its number in `verified_answer`."""
+    return _cite(draft, evidence, allowed_domains, response_format).named()
+
+
 def _cite(
     draft: str, evidence: Sequence[EvidenceItem], allowed_domains: Sequence[str], response_format: ResponseFormat
 ) -> _CitedAnswer:
@@ -216,6 +226,10 @@ class _CitedAnswer:
     def sources(self) -> list[tuple[int, EvidenceItem]]:
         """Return the sources cited so far, with their numbers."""
         return [(number, self._first[place]) for place, number in self._order.items()]
+
+    def named(self) -> dict[int, int]:
+        """Return the numbers cited so far, each with its number in the answer."""
+        return dict(self._named)
 
     def passages(self) -> dict[int, list[EvidenceItem]]:
         """Return the passages cited so far, by the number of their source."""

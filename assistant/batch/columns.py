@@ -19,7 +19,7 @@ from assistant.batch.tables import Cell, Formula, Layout, SheetRow
 from assistant.turns.views import confidence_of, queries_asked
 from contracts.enums import Outcome
 from contracts.errors import ConfigError, InputError
-from contracts.evidence import EvidenceItem
+from contracts.evidence import ArticleEvidence, EvidenceItem
 from contracts.result import StructuredAgentResult
 from language.clean import fold
 
@@ -237,11 +237,11 @@ def cells_of(result: StructuredAgentResult, *, structured: bool) -> dict[Column,
     """
     plan, record = result.plan, result.hand_off
     confidence = confidence_of(result)
-    items = result.final_articles
+    items, articles = result.evidence, _articles(result.final_articles)
     choices = [choice.model_dump(mode="json") for choice in result.choices]
     return {
         Column.ANSWER: result.answer_text,
-        Column.ARTICLES: _articles(items) if structured else _as_text(_articles(items), _article_line, "\n"),
+        Column.ARTICLES: articles if structured else _as_text(articles, _article_line, "\n"),
         Column.CHUNKS: _chunks(items) if structured else _as_text(_chunks(items), _chunk_text, "\n\n"),
         Column.SPAM_SCORE: plan.spam_score if plan else None,
         Column.CONFIDENCE: None if confidence is None else round(confidence, 3),
@@ -268,12 +268,11 @@ def fault_of(result: StructuredAgentResult) -> str:
 _Json = dict[str, Any]
 
 
-def _articles(items: Sequence[EvidenceItem]) -> list[_Json]:
-    found: dict[str, _Json] = {}
-    for item in items:
-        entry = found.setdefault(item.document_key, {"title": item.title, "url": item.url or "", "refs": []})
-        entry["refs"].append(item.ref)
-    return list(found.values())
+def _articles(articles: Sequence[ArticleEvidence]) -> list[_Json]:
+    return [
+        {"title": article.title, "url": article.url or "", "refs": [passage.ref for passage in article.passages]}
+        for article in articles
+    ]
 
 
 def _chunks(items: Sequence[EvidenceItem]) -> list[_Json]:

@@ -5,6 +5,7 @@ Every interface that shows turns to people sends one of these. A view does not c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
@@ -15,7 +16,7 @@ from contracts.enums import DeliveryStatus, Language, Outcome, ResponseFormat, V
 from contracts.evidence import EvidenceItem
 from contracts.profile import Profile
 from contracts.result import CitedSource, StructuredAgentResult
-from rendering.answers import answer_sources, cited_passages, shown_to_users
+from rendering.answers import answer_sources, citation_numbers, cited_passages, shown_to_users
 from rendering.hand_off import was_searched
 
 
@@ -111,23 +112,36 @@ def cited_sources(result: StructuredAgentResult, profile: Profile) -> tuple[Cite
         return tuple(CitedSource.model_validate(page.model_dump(exclude={"sentence", "ref"})) for page in result.pages)
     if result.outcome is not Outcome.ANSWERED or result.guardian is None or not result.guardian.draft:
         return ()
-    wanted = profile.spec_for(result.request_type).response_format if result.request_type else None
-    domains = profile.allowed_link_domains
-    given = (result.guardian.draft, result.final_articles, domains)
-    found = answer_sources(*given, wanted) if wanted else answer_sources(*given)
+    found = answer_sources(*_cited_with(result, profile))
     return tuple(CitedSource.model_validate(entry) for entry in found)
+
+
+def shown_numbers(result: StructuredAgentResult, profile: Profile) -> dict[int, int]:
+    """Return the number in the answer of each passage that it cites or shows, by the passage's number in the draft."""
+    if result.pages:
+        shown = {page.ref: page.number for page in result.pages}
+        return {place: shown[item.ref] for place, item in enumerate(result.evidence, 1) if item.ref in shown}
+    if result.guardian is None or not cited_sources(result, profile):
+        return {}
+    return citation_numbers(*_cited_with(result, profile))
+
+
+def _cited_with(
+    result: StructuredAgentResult, profile: Profile
+) -> tuple[str, list[EvidenceItem], Sequence[str], ResponseFormat]:
+    wanted = profile.spec_for(result.request_type).response_format if result.request_type else ResponseFormat.MARKDOWN
+    draft = result.guardian.draft if result.guardian else ""
+    return draft, result.evidence, profile.allowed_link_domains, wanted
 
 
 def cited_of(result: StructuredAgentResult, profile: Profile, number: int) -> list[EvidenceItem]:
     """Return the passages behind one source of an answer or one shown page; nothing if there is no such source."""
     refs = {page.ref for page in result.pages if page.number == number}
     if refs:
-        return [item for item in result.final_articles if item.ref in refs]
+        return [item for item in result.evidence if item.ref in refs]
     if result.guardian is None or number not in {source.number for source in cited_sources(result, profile)}:
         return []
-    wanted = profile.spec_for(result.request_type).response_format if result.request_type else ResponseFormat.MARKDOWN
-    given = (result.guardian.draft, result.final_articles, profile.allowed_link_domains)
-    return cited_passages(*given, wanted).get(number, [])
+    return cited_passages(*_cited_with(result, profile)).get(number, [])
 
 
 def user_event(event: TurnEvent) -> UserProgress | None:

@@ -119,14 +119,14 @@ def cited_items(result: StructuredAgentResult) -> list[EvidenceItem]:
     if result.guardian is None:
         return []
     numbers = dict.fromkeys(int(number) for number in _CITED.findall(result.guardian.draft))
-    items = result.final_articles
+    items = result.evidence
     return [items[number - 1] for number in numbers if 0 < number <= len(items)]
 
 
 def _right_page_shown(case: TurnCase, result: StructuredAgentResult) -> bool:
     refs = {page.ref for page in result.pages}
     right = [answer.page for part in case.asks for answer in part]
-    return any(is_page(item, page) for item in result.final_articles if item.ref in refs for page in right)
+    return any(is_page(item, page) for item in result.evidence if item.ref in refs for page in right)
 
 
 def body(result: StructuredAgentResult) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from assistant.report_text import MARKS, in_words, pieces, write_report
+from assistant.report_text import MARKS, in_words, pieces, renumber_draft, write_report
 from assistant.turns.progress import phrases
 from contracts.context import Context
 from contracts.enums import (
@@ -446,3 +446,18 @@ def test_both_languages_have_the_same_words(root: Path) -> None:
         for one in both
     ]
     assert ours[0] == ours[1]
+
+
+def test_a_draft_is_numbered_anew_without_losing_a_claim() -> None:
+    """Numbers may become shorter or longer: claims stay where they were, code stays as it is, and so do other numbers."""
+    draft = "One [10] and `[10]`.\n\nTwo [2][7].\n\n```\n[2]\n```"
+    places = [(draft.index(text), draft.index(text) + len(text)) for text in ("One [10] and `[10]`.", "Two [2][7].")]
+    claims = [
+        ClaimFinding(text=draft[start:end], start=start, end=end, status=ClaimStatus.SUPPORTED) for start, end in places
+    ]
+    claims.append(ClaimFinding(text="A row [10].", status=ClaimStatus.SUPPORTED))
+    text, moved = renumber_draft(draft, claims, {10: 1, 2: 123})
+    assert text == "One [1] and `[10]`.\n\nTwo [123][7].\n\n```\n[2]\n```"
+    assert [text[claim.start : claim.end] for claim in moved] == ["One [1] and `[10]`.", "Two [123][7].", ""]
+    assert moved[-1].text == "A row [1]."
+    assert renumber_draft(draft, claims, {}) == (draft, claims)

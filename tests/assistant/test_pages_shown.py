@@ -67,9 +67,7 @@ def test_a_program_sees_the_whole_result_only_where_its_role_may() -> None:
     assert (answer(result, PAGES, "user").verdict, answer(result, PAGES, "user").result) == (Verdict.FAIL, None)
     whole = answer(result, PAGES, "operator").result
     assert whole is not None
-    assert [(page.sentence, page.ref) for page in whole.pages] == [
-        (item.snippet, item.ref) for item in result.final_articles
-    ]
+    assert [(page.sentence, page.ref) for page in whole.pages] == [(item.snippet, item.ref) for item in result.evidence]
 
 
 def test_the_page_shows_them_under_a_name_of_their_own_and_without_the_badge_of_checked_answers() -> None:
@@ -79,7 +77,7 @@ def test_the_page_shows_them_under_a_name_of_their_own_and_without_the_badge_of_
     assert "Pages that may help" in shown
     assert not any(badge in shown for badge in ("Checked against its sources", "Quoted from the documents"))
     assert [cited_of(result, PAGES, number) for number in (1, 2, 3)] == [
-        *([item] for item in result.final_articles),
+        *([item] for item in result.evidence),
         list[EvidenceItem](),
     ]
 

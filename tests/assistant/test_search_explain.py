@@ -13,6 +13,7 @@ from assistant.turns.progress import phrases
 from contracts.calls import ModelCall
 from contracts.enums import CallPurpose, Language, RequestType, Source
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
+from contracts.result import StructuredAgentResult
 from rendering.columns import columns_of
 from tests.support.cli_helpers import PROFILE, QUESTION, ROOT, Desk, profile_of
 
@@ -46,7 +47,9 @@ def test_an_explanation_is_what_a_turn_does(desk: Desk) -> None:
     assert told["subqueries"] == turn["plan"]["subqueries"]
     assert told["per_query_results"] == [t for t in turn["per_query_results"] if t["attempt"] == 0]
     if turn["diagnostics"]["retries"] == 0:
-        assert [one["ref"] for one in told["evidence"]] == [one["ref"] for one in turn["final_articles"]]
+        assert [one["ref"] for one in told["evidence"]] == [
+            one.ref for one in StructuredAgentResult.model_validate(turn).evidence
+        ]
 
 
 def test_what_is_kept_is_what_a_draft_sees(library: Desk) -> None:

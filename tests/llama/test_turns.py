@@ -212,7 +212,7 @@ def test_a_prompt_for_a_draft_shows_the_turn_and_no_planning(families: dict[str,
                 assert text in prompt
             planning = (PLAN_TOOL, "tool_call", "# Tools", *(f'"{name}"' for name in SGRPlanResult.model_fields))
             assert [mark for mark in planning if mark in prompt] == []
-        for item in turn.result.final_articles if turn.drafting else []:
+        for item in turn.result.evidence if turn.drafting else []:
             assert item.snippet in family.prompt(turn.drafting[-1])
 
 
@@ -314,6 +314,6 @@ def test_what_was_cut_is_on_record(cramped: list[Played]) -> None:
             assert history == kept[len(kept) % 2 :]
         if turn.drafting:
             sent, last = turn.drafting[-1].asked["messages"][-1]["content"], turn.result.diagnostics.calls[-1]
-            whole = all(item.snippet in sent for item in turn.result.final_articles)
+            whole = all(item.snippet in sent for item in turn.result.evidence)
             assert whole == ("evidence_chars" not in last.cut)
     assert {"question_chars", "history_messages", "evidence_chars"} <= cut.keys()

@@ -188,7 +188,8 @@ def test_nothing_of_what_the_users_view_hides_is_sent_to_the_user(served: Served
     ):
         assert not re.search(rf"(?<![\w.]){re.escape(secret)}", _own(sent)), secret
     cited = set(re.findall(r"\[(\d+)\]", result["guardian"]["draft"]))
-    others = [item for n, item in enumerate(result["final_articles"], 1) if str(n) not in cited]
+    passages = [passage for article in result["final_articles"] for passage in article["passages"]]
+    others = [item for item in passages if str(item["number"]) not in cited]
     assert others
     for item in others:
         line = max(item["snippet"].split("\n"), key=len).strip().lower()

@@ -26,6 +26,7 @@ from contracts.enums import (
     CallPurpose,
     CheckStatus,
     ClaimStatus,
+    HandOffOutcome,
     Language,
     Outcome,
     RequiredAction,
@@ -42,13 +43,14 @@ from contracts.errors import (
     ThreadBusy,
     ThreadError,
 )
-from contracts.evidence import EvidenceItem
+from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.plan import SGRPlanResult
 from contracts.profile import Role
-from contracts.report import ClaimFinding, GuardianReport
+from contracts.report import ClaimFinding, GuardianReport, HandOff
 from contracts.result import Diagnostics, StructuredAgentResult
 from nodes.draft import WITHOUT_THE_MODEL
 from rendering.answers import verified_answer
+from rendering.hand_off import hand_off_text
 from tests.support.cli_helpers import PROFILE as SHELF
 
 PROFILE = deployment(str(SHELF), {"GUARDIAN_DATA_DIR": "nowhere"}).profile
@@ -297,6 +299,54 @@ def test_an_operators_view_has_the_draft_with_its_claims_and_what_was_not_cited(
     html = turn_html(turn, OPERATOR)
     for shown in ('class="claim supported"', "Title 1", "PASS", 'class="panel path"', "r=1"):
         assert shown in html
+
+
+def test_draft_articles_and_answer_number_their_sources_alike() -> None:
+    """A document is one row with its passages, those in the answer are marked, and the rest have numbers behind them."""
+    shared = {"document": "d1.md", "title": "Title 1"}
+    items = (item(1, heading="Uncited"), item(2, **shared, heading="Used"), item(3, ref="doc:9#9", title="Other"))
+    html = turn_html(answered("It is so [2], and so [3], `[2]`.", *items), OPERATOR)
+    assert "It is so [1], and so [2], `[2]`." in Seen(html).text
+    articles = html.partition('class="panel articles"')[2].partition("</details>")[0]
+    rows = articles.partition("<tbody>")[2].split("</tr>")[:-1]
+    assert [row.count("<li>") for row in rows] == [2, 1]
+    for row, number, cited in zip(rows[0].split("<li>")[1:] + rows[1].split("<li>")[1:], "312", "nyy", strict=True):
+        assert f'<span class="cite">{number}</span>' in row
+        assert ("in the answer" in row) == (cited == "y")
+    assert "the same source in the draft" in articles
+    assert "Could not be asked" not in html
+
+
+def test_the_sources_of_a_turn_that_were_away_have_a_heading_of_their_own() -> None:
+    """An operator reads which, and why; a user reads nothing of it."""
+    away = QueryTrace(query="x", source=Source.DB, error="The database <b>is</b> away.")
+    turn = answered("It is so [1].", item(1), per_query_results=[away, QueryTrace(query="x", source=Source.DOC)])
+    html = turn_html(turn, OPERATOR)
+    assert "<h4>Could not be asked</h4><ul><li><b>db</b>: The database &lt;b&gt;is" in html
+    assert "away" not in turn_html(turn, EN)
+
+
+def test_an_operator_reads_the_record_of_a_hand_off_and_its_user_does_not() -> None:
+    """The number is for both; a contact's address is a link, and no other address is."""
+    record = HandOff(
+        engineer_intervention_needed=True,
+        issue_summary="About \\*it\\*",
+        steps_completed=["searched"],
+        next_steps=["Answer the user in person.", "Look."],
+        outcome=HandOffOutcome.ESCALATION_REQUIRED,
+        number="7KQ2-M04X",
+    )
+    profile = PROFILE.model_copy(update={"contact": {Language.EN: "help@shelf.example or https://ask.example/a"}})
+    text = f"{hand_off_text(record.number, Language.EN, profile, 'hand_off')}\n\n<evil@shelf.example>"
+    turn = answered("", answer_text=text, outcome=Outcome.HANDED_OFF, hand_off=record, guardian=None)
+    user = turn_html(turn, replace(EN, profile=profile))
+    assert Seen(user).text.count("7KQ2-M04X") == 1
+    links = [value for name, value in Seen(user).attributes if name == "href"]
+    assert links == ["mailto:help@shelf.example", "https://ask.example/a"]
+    for hidden in ("Answer the user", "searched", "escalation"):
+        assert hidden not in user
+        assert hidden in turn_html(turn, replace(OPERATOR, profile=profile))
+    assert "About *it*" in turn_html(turn, replace(OPERATOR, profile=profile))
 
 
 @pytest.mark.parametrize("look", [EN, OPERATOR])

@@ -341,5 +341,5 @@ def _sign_in(callers: Callers) -> APIRouter:
 def _items(result: StructuredAgentResult, look: Look, number: int, rank: int) -> list[EvidenceItem]:
     """Return the passages that may be shown: what an answer cites; to operators, whatever a turn had found."""
     if rank:
-        return result.final_articles[rank - 1 : rank] if look.operator and rank > 0 else []
+        return result.evidence[rank - 1 : rank] if look.operator and rank > 0 else []
     return cited_of(result, look.profile, number)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from assistant.report_text import MARKS, handed_lines, in_words, pieces, verdict_line
+from assistant.report_text import MARKS, handed_lines, in_words, pieces, renumber_draft, verdict_line
 from assistant.turns.transcript import Turn
-from assistant.turns.views import confidence_of, queries_asked
+from assistant.turns.views import confidence_of, queries_asked, shown_numbers
 from assistant.web.page.look import Look, anchor_of, outward_link, passage_url
 from assistant.web.page.markdown import leads_out, words
+from contracts.decisions.evidence import could_not_ask
 from contracts.enums import Outcome
-from contracts.evidence import EvidenceItem
+from contracts.evidence import ArticleEvidence, EvidenceItem, NumberedItem
 from contracts.report import ClaimFinding, DecisionRecord, GuardianReport
 from contracts.result import StructuredAgentResult
 from rendering.badges import confidence_badge, spam_badge
@@ -46,10 +48,12 @@ def _grade(value: float, low: float, high: float) -> str:
 
 
 def panels_html(result: StructuredAgentResult, turn: Turn, look: Look) -> str:
+    shown = shown_numbers(result, look.profile)
+    numbers = _number_all(len(result.evidence), shown)
     panels = (
         ("analysis", _analysis(result, look)),
-        ("articles", _articles(result, turn, look)),
-        ("report", _report(result, look)),
+        ("articles", _articles(result, turn, look, numbers, shown)),
+        ("report", _report(result, look, numbers)),
         ("hand_off", _handed(result, look)),
         ("path", _path(result)),
     )
@@ -92,21 +96,67 @@ def _list(items: Sequence[str]) -> str:
     return f"<ul>{''.join(f'<li>{words(item)}</li>' for item in items)}</ul>" if items else ""
 
 
-def _articles(result: StructuredAgentResult, turn: Turn, look: Look) -> str:
+def _number_all(count: int, shown: Mapping[int, int]) -> dict[int, int]:
+    """Return a number for each passage, by its number in the draft: the answer's, then those that follow."""
+    free = itertools.count(max(shown.values(), default=0) + 1)
+    return {place: shown.get(place) or next(free) for place in range(1, count + 1)}
+
+
+def _articles(
+    result: StructuredAgentResult, turn: Turn, look: Look, numbers: Mapping[int, int], shown: Collection[int]
+) -> str:
+    """Return a row for each document, with its passages inside, and before them the sources that did not answer."""
+    away = _away(result, look)
     if not result.final_articles:
-        return f"<p>{look.say('none')}</p>"
-    rows = "".join(
-        f"<tr><td>{rank}</td><td>{outward_link(passage_url(turn, rank, rank=True), article_name(item), look)}</td>"
-        f"<td>{item.confidence:.2f}</td><td>{article_address(item, look)}</td></tr>"
-        for rank, item in enumerate(result.final_articles, 1)
+        return f"{away}<p>{look.say('none')}</p>"
+    rows = "".join(_article(article, turn, look, numbers, shown) for article in result.final_articles)
+    heads = "".join(f'<th scope="col">{look.say(name)}</th>' for name in ("article", "confidence", "place"))
+    table = f'<div class="wide" tabindex="0"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    return f'{away}{table}<p class="dim legend">{look.say("legend")}</p>'
+
+
+def _article(
+    article: ArticleEvidence, turn: Turn, look: Look, numbers: Mapping[int, int], shown: Collection[int]
+) -> str:
+    passages = "".join(
+        _passage(passage, turn, look, numbers[passage.number], cited=passage.number in shown)
+        for passage in article.passages
     )
-    heads = "".join(f"<th>{look.say(name)}</th>" for name in ("rank", "article", "confidence", "place"))
-    return f'<div class="wide" tabindex="0"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    return (
+        f'<tr><td><b>{words(article.title or article.ref)}</b><ul class="passages">{passages}</ul></td>'
+        f"<td>{article.confidence:.2f}</td><td>{article_address(article, look)}</td></tr>"
+    )
+
+
+def _passage(passage: NumberedItem, turn: Turn, look: Look, number: int, *, cited: bool) -> str:
+    link = outward_link(
+        passage_url(turn, passage.number, rank=True), _inside(passage) or _own_heading(passage) or passage.ref, look
+    )
+    mark = f' <span class="badge pass">{look.say("cited")}</span>' if cited else ""
+    return f'<li><span class="cite">{number}</span> {link} <span class="dim">{passage.confidence:.2f}</span>{mark}</li>'
+
+
+def _away(result: StructuredAgentResult, look: Look) -> str:
+    """Return the sources that could not be asked, each with what was said of it; nothing where all answered."""
+    down = could_not_ask(result.per_query_results)
+    why = {trace.source: trace.error for trace in result.per_query_results if trace.source in down and trace.error}
+    if not why:
+        return ""
+    lines = "".join(f"<li><b>{words(str(source))}</b>: {words(error)}</li>" for source, error in why.items())
+    return f'<div class="away"><h4>{look.say("away")}</h4><ul>{lines}</ul></div>'
 
 
 def article_name(item: EvidenceItem) -> str:
-    inside = item.heading.removeprefix(item.title).strip(" ›/>")
-    return " › ".join(filter(None, (item.title or item.ref, inside)))
+    return " › ".join(filter(None, (item.title or item.ref, _inside(item))))
+
+
+def _inside(item: EvidenceItem) -> str:
+    return item.heading.removeprefix(item.title).strip(" ›/>")
+
+
+def _own_heading(item: EvidenceItem) -> str:
+    first = item.snippet.lstrip().partition("\n")[0]
+    return first.strip("# ") if first.startswith("#") else ""
 
 
 def article_address(item: EvidenceItem, look: Look) -> str:
@@ -115,7 +165,7 @@ def article_address(item: EvidenceItem, look: Look) -> str:
     return f'<span class="dim">{words(f"{item.source}: {item.document or item.ref}")}</span>'
 
 
-def _report(result: StructuredAgentResult, look: Look) -> str:
+def _report(result: StructuredAgentResult, look: Look, numbers: Mapping[int, int]) -> str:
     report, say = result.guardian, look.words
     if report is None:
         key = "judged_not_moderated" if result.plan is None else "judged_not_planned"
@@ -124,7 +174,7 @@ def _report(result: StructuredAgentResult, look: Look) -> str:
         table = "DT-001" if result.plan is None else "DT-002"
         row = next((line.row for line in result.decisions if line.table == table), "")
         return f"<p>{words(say[key].format(row=row))}</p>"
-    return _facts(_verdict(report, look)) + _draft(report, look)
+    return _facts(_verdict(report, look)) + _draft(report, look, numbers)
 
 
 def _verdict(report: GuardianReport, look: Look) -> list[tuple[str, str]]:
@@ -139,15 +189,17 @@ def _verdict(report: GuardianReport, look: Look) -> list[tuple[str, str]]:
     ]
 
 
-def _draft(report: GuardianReport, look: Look) -> str:
+def _draft(report: GuardianReport, look: Look, numbers: Mapping[int, int]) -> str:
     if not report.draft:
         return f"<p>{words(look.words['judged_no_draft'])}</p>"
-    lines = "".join(_piece(claim, text, look) for claim, text in pieces(report.draft, report.claims))
+    draft, claims = renumber_draft(report.draft, report.claims, numbers)
+    lines = "".join(_piece(claim, text, look) for claim, text in pieces(draft, claims))
     signs = "".join(
         f'<li><span class="sign {status}">{words(MARKS[status])}</span> {words(look.words[f"claims_{status}"])}</li>'
         for status in dict.fromkeys(claim.status for claim in report.claims)
     )
-    return f'<div class="draft">{lines}</div><ul class="signs">{signs}</ul>'
+    numbered = f'<li><span class="cite">n</span> {look.say("legend")}</li>'
+    return f'<div class="draft">{lines}</div><ul class="signs">{signs}{numbered}</ul>'
 
 
 def _piece(claim: ClaimFinding | None, text: str, look: Look) -> str:
@@ -163,17 +215,9 @@ def _piece(claim: ClaimFinding | None, text: str, look: Look) -> str:
 
 def _handed(result: StructuredAgentResult, look: Look) -> str:
     """Return the record that a receiver gets; a question back that no draft led to has none."""
-    return (
-        _facts(
-            (
-                words(label),
-                _list(list(map(without_escapes, texts))) if len(texts) > 1 else words(without_escapes(texts[0])),
-            )
-            for label, texts in handed_lines(result, look.words)
-        )
-        if result.hand_off
-        else ""
-    )
+    lines = [(label, list(map(without_escapes, texts))) for label, texts in handed_lines(result, look.words)]
+    facts = [(words(label), _list(texts) if len(texts) > 1 else words(texts[0])) for label, texts in lines]
+    return _facts(facts) if facts else ""
 
 
 def _path(result: StructuredAgentResult) -> str:

@@ -224,7 +224,7 @@ def the_answer_is_grounded(turn: Played) -> None:
     """Every `[n]` resolves to this turn's evidence, and every value of a claim occurs in what it cites (section 3)."""
     if turn.result.outcome is not Outcome.ANSWERED or turn.result.request_type is RequestType.CASUAL:
         return
-    evidence = turn.result.final_articles
+    evidence = turn.result.evidence
     found = check_grounding(
         turn.state["draft_answer"],
         evidence,
@@ -429,7 +429,7 @@ def _answer_and_sources(turn: Played) -> tuple[str, dict[int, list[EvidenceItem]
     body = re.split(r"\n\n\*\*(?:See also|См\. также)\*\*\n", body)[0]
     lines = [line.removeprefix("- ") for line in listed.strip().split("\n")]
     sources = {
-        number: [i for i in turn.result.final_articles if source_line(number, i, turn.result.language, DOMAINS) == line]
+        number: [i for i in turn.result.evidence if source_line(number, i, turn.result.language, DOMAINS) == line]
         for number, line in enumerate(lines, 1)
     }
     assert all(sources.values())
