@@ -114,9 +114,11 @@ class StructuredAgentResult(BaseModel):
     @classmethod
     def _group(cls, given: object) -> object:
         """Take a list of passages, as the state and results of earlier versions have it."""
-        rows = cast("list[object]", given) if isinstance(given, list) else []
-        if not rows or any(_is_article(row) for row in rows):
+        if not isinstance(given, list):
             return given
+        rows = cast("list[object]", given)
+        if any(_is_article(row) for row in rows):
+            return rows
         return group_articles([EvidenceItem.model_validate(row) for row in rows])
 
     @property

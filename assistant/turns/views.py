@@ -134,14 +134,29 @@ def _cited_with(
     return draft, result.evidence, profile.allowed_link_domains, wanted
 
 
+def cited_by_number(result: StructuredAgentResult, profile: Profile) -> dict[int, list[EvidenceItem]]:
+    """Return the passages behind each source of an answer, or each shown page, by its number."""
+    if result.pages:
+        return {
+            page.number: [item for item in result.evidence if item.ref == page.ref] for page in result.pages if page.ref
+        }
+    return cited_passages(*_cited_with(result, profile)) if cited_sources(result, profile) else {}
+
+
 def cited_of(result: StructuredAgentResult, profile: Profile, number: int) -> list[EvidenceItem]:
     """Return the passages behind one source of an answer or one shown page; nothing if there is no such source."""
-    refs = {page.ref for page in result.pages if page.number == number}
-    if refs:
-        return [item for item in result.evidence if item.ref in refs]
-    if result.guardian is None or number not in {source.number for source in cited_sources(result, profile)}:
-        return []
-    return cited_passages(*_cited_with(result, profile)).get(number, [])
+    return cited_by_number(result, profile).get(number, [])
+
+
+def said_by(result: StructuredAgentResult) -> dict[str, list[str]]:
+    """Return what a turn says by each passage, by the passage's `ref`: the claims that cite it, or a page's sentence."""
+    found: dict[str, list[str]] = {}
+    for page in result.pages:
+        found.setdefault(page.ref, []).append(page.sentence)
+    for claim in result.guardian.claims if result.guardian and not result.pages else ():
+        for ref in claim.refs:
+            found.setdefault(ref, []).append(claim.text)
+    return found
 
 
 def user_event(event: TurnEvent) -> UserProgress | None:

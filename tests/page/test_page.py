@@ -118,6 +118,17 @@ def test_an_answered_turn_shows_intent_answer_and_sources_that_can_be_followed(s
         # What is told to screen readers as it comes is this answer, and nothing that was there before.
         expect(page.locator("#g-said[aria-live=polite]")).to_contain_text("Restore the catalogue in three steps")
         picture(page, "user-en")
+        # The number shows what the answer rests on, to keyboard and pointer, until Escape.
+        hint = turn.locator(".hint").first
+        expect(hint).not_to_be_visible()
+        for show in (cite.focus, cite.hover):
+            show()
+            expect(hint).to_be_visible()
+            expect(hint).to_be_in_viewport(ratio=1)
+            page.keyboard.press("Escape")
+            expect(hint).not_to_be_visible()
+        expect(hint.locator("mark").first).to_contain_text("shelfctl")
+        page.mouse.move(5, 700)
         asked_in = page.url
         page.locator("#g-box textarea").fill("not sent yet")
         for follow in (cite.click, lambda: cite.press("Enter")):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
@@ -13,11 +14,11 @@ from assistant.deployment import deployment
 from assistant.service import STOPPED
 from assistant.turns.events import NodeStarted, Understood
 from assistant.turns.transcript import ThreadSummary, Turn
-from assistant.turns.views import cited_of, user_view
+from assistant.turns.views import cited_of, said_by, user_view
 from assistant.web.faults import TooMany
 from assistant.web.page.languages import language_of
 from assistant.web.page.look import Look
-from assistant.web.page.markdown import leads_out, safe_html, words
+from assistant.web.page.markdown import leads_out, passage_blocks, safe_html, words
 from assistant.web.page.render import TurnProgress, answer_body, turn_html
 from assistant.web.page.small_pages import export_conversation, passages_html
 from assistant.web.page.surroundings import fault_text, header_html, threads_html, welcome_html
@@ -47,7 +48,7 @@ from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.plan import SGRPlanResult
 from contracts.profile import Role
 from contracts.report import ClaimFinding, GuardianReport, HandOff
-from contracts.result import Diagnostics, StructuredAgentResult
+from contracts.result import Diagnostics, ShownPage, StructuredAgentResult
 from nodes.draft import WITHOUT_THE_MODEL
 from rendering.answers import verified_answer
 from rendering.hand_off import hand_off_text
@@ -182,6 +183,29 @@ def test_numbers_that_are_no_sources_and_those_in_code_are_no_links() -> None:
     assert html.count("[1]") == 2
 
 
+@given(st.text(alphabet=st.sampled_from(list("ab .!?[]()`*_#\n-1<&«»\ue000")), max_size=120))
+def test_a_highlight_changes_no_word_and_opens_no_tag_that_it_does_not_close(text: str) -> None:
+    """Whichever sentences are marked, the page reads as without marks, and each mark stands inside one piece of text."""
+    plain = safe_html(text)
+    html = safe_html(text, marked=[sentence for block in passage_blocks(text) for sentence in block][::2])
+    assert html.replace("<mark>", "").replace("</mark>", "") == plain
+    assert all(not re.search("</?[a-ln-z]", part.partition("</mark>")[0]) for part in html.split("<mark>")[1:])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("One [1]. Two [1]. Three [2]. Four [2][2].", "One. Two 1. Three. Four 2."),
+        ("One [1]. Two [2]. Three [1].", "One 1. Two 2. Three 1."),
+        ("- One [1]\n- Two [1]", "One 1 Two 1"),
+        ("`[1]` One [1], [9] two [1][link [1]](https://shelf.example)", "[1] One, [9] two 1link [1]"),
+    ],
+)
+def test_of_equal_citations_in_a_row_a_block_shows_the_last(text: str, shown: str) -> None:
+    """Another one between two of them keeps both; code, links and numbers of no source stay as they are."""
+    assert " ".join(Seen(safe_html(text, ["shelf.example"], [1, 2], "s")).text.split()) == shown
+
+
 # ------------------------------------------------------------------------------------------------------------ a turn
 
 
@@ -189,7 +213,7 @@ def test_a_users_view_has_the_answer_once_and_its_list_of_sources_as_links() -> 
     """The list behind the answer's text gives way to the page's own; what is not cited is not there."""
     turn = answered("It is so [2].", item(1, snippet="uncited"), item(2, url="https://shelf.example/two"))
     html = turn_html(turn, EN)
-    assert html.count("Title 2") == 2  # in the list, and in what is copied
+    assert html.count("Title 2") == 3  # in the list, in what the number shows, and in what is copied
     assert 'href="https://shelf.example/two"' in html
     for hidden in ("Title 1", "uncited", "verdict", "PASS", "badge", "panel", "DT-"):
         assert hidden not in html
@@ -283,6 +307,58 @@ def test_a_document_without_an_address_leads_to_what_the_answer_cites_of_it() ->
     page = passages_html([cited], EN)
     assert "<strong>cited</strong>" in page
     assert "There is no such passage." in passages_html([], EN)
+
+
+KETTLE = "## Boiling\n\nThe lid is red. The kettle boils at\n*100 degrees*, `always`. It is loud.\n\n- Fill it first.\n"
+
+
+def test_a_citation_shows_the_sentence_that_it_rests_on_in_its_passage() -> None:
+    """Title, lines and the highlighted sentence among its neighbours, which a screen reader reads with the number."""
+    said = "The kettle boils at 100 degrees, always [1]. Look at the moon [1]! First you fill it [2]."
+    other = item(2, snippet="Fill it <b>first</b>.", lines=(7, 7))
+    turn = answered(said, item(1, snippet=KETTLE, heading="Title 1 › Boiling", lines=(3, 9)), other)
+    html = turn_html(turn, EN)
+    first, second = html.split('<span class="hint" role="tooltip"')[1:]
+    assert 'Title 1 › Boiling</b> <span class="dim">lines 3–9</span>' in first
+    assert "<span>The lid is red. <mark>The kettle boils at 100 degrees, always.</mark> It is loud.</span>" in first
+    assert "<mark>Fill it &lt;b&gt;first&lt;/b&gt;.</mark>" in second
+    assert "line 7<" in second
+    assert re.findall('aria-describedby="([^"]*)"', html) == re.findall('role="tooltip" id="([^"]*)"', html)
+
+
+def test_a_citation_of_what_is_said_in_other_words_shows_where_its_passage_begins() -> None:
+    """Nothing is highlighted that does not say it, as in another language."""
+    html = turn_html(answered("Чайник кипит при ста градусах [1].", item(1, snippet=KETTLE)), EN)
+    assert "<span>The lid is red. The kettle boils at 100 degrees, always. It is loud.</span>" in html
+    assert "<mark>" not in html
+
+
+def test_the_page_of_a_source_highlights_what_the_answer_rests_on() -> None:
+    """Whole, through emphasis and code; without an answer that cites it, nothing is highlighted."""
+    passage = item(1, snippet=f"{KETTLE}\n```\nkettle --on\n```\n", lines=(3, 9))
+    said = ["The kettle boils at 100 degrees, always.", "kettle --on"]
+    html = passages_html([passage], EN, {passage.ref: said})
+    assert (
+        "<mark>The kettle boils at</mark>\n<em><mark>100 degrees</mark></em><mark>, </mark><code><mark>always" in html
+    )
+    assert "<mark>kettle --on" in html
+    assert "The lid is red. <mark>" in html
+    assert "lines 3–9" in html
+    assert "<mark>" not in passages_html([passage], EN)
+
+
+def test_what_a_turn_says_by_each_passage_is_what_its_claims_cite() -> None:
+    """Of shown pages it is their sentence."""
+    report = GuardianReport(
+        verdict=Verdict.PASS,
+        risk_level=RiskLevel.LOW,
+        claims=[ClaimFinding(text="So.", status=ClaimStatus.SUPPORTED, refs=("doc:1#1", "doc:2#1"))],
+    )
+    turn = answered("So [1].", item(1), guardian=report)
+    assert said_by(StructuredAgentResult.model_validate(turn.result)) == {"doc:1#1": ["So."], "doc:2#1": ["So."]}
+    page = ShownPage(number=1, title="T", sentence="It is.", ref="doc:1#1")
+    turn = answered("So [1].", item(1), guardian=report, pages=[page], outcome=Outcome.PAGES_SHOWN)
+    assert said_by(StructuredAgentResult.model_validate(turn.result)) == {"doc:1#1": ["It is."]}
 
 
 def test_a_turn_without_a_verified_answer_has_no_passages() -> None:

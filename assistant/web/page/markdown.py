@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from html import escape
 from typing import Any, Final
@@ -14,9 +15,14 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from contracts.profile import Profile
+from language.memo import remember
 from language.privacy.links import foreign_links
+from language.sentences import sentences
 from rendering.synthetic import contact_of
 
+Hint = Callable[[int, str], str]
+
+_CODE: Final = ("fence", "code_block")
 _CITATION: Final = re.compile(r"\[(\d{1,3})\]")
 _WEB: Final = re.compile(r"https?://[^\s<>\"'`\\]+", re.IGNORECASE)
 _CONTACT: Final = re.compile(r"https?://|mailto:")
@@ -47,8 +53,10 @@ def safe_html(
     cited: Collection[int] = (),
     anchor: str = "",
     contacts: Collection[str] = (),
+    hint: Hint | None = None,
+    marked: Collection[str] = (),
 ) -> str:
-    """Return Markdown as HTML.
+    """Return Markdown as HTML. Of equal citations that follow each other in one block, the last one stays.
 
     Args:
         markdown: The text, from any source.
@@ -56,14 +64,31 @@ def safe_html(
         cited: Numbers in brackets that link to the sources of an answer.
         anchor: The prefix of the HTML ids of these sources.
         contacts: Further addresses that may be links (`contact_addresses`).
+        hint: Returns what a citation shows, as HTML, by its number and the text in front of it; nothing if empty.
+        marked: Sentences to highlight, as `passage_blocks` returns them.
     """
     env = {
         "allowed": tuple(allowed_domains),
         "cited": frozenset(cited),
         "anchor": anchor,
         "contacts": frozenset(contacts),
+        "hint": hint,
+        "hints": itertools.count(1),
+        "marked": frozenset(marked),
     }
     return _reader().render(markdown.translate(_TURNS_TEXT), env)
+
+
+@remember
+def passage_blocks(markdown: str) -> tuple[tuple[str, ...], ...]:
+    """Return the sentences of each block of a text, as it is read; a block of code is one sentence."""
+    found: list[tuple[str, ...]] = []
+    for token in _reader().parse(markdown.translate(_TURNS_TEXT)):
+        if token.type == "inline":
+            found.append(tuple(sentences(_plain(token.children or []))))
+        elif token.type in _CODE:
+            found.append((token.content.strip(),))
+    return tuple(block for block in found if block and block[0])
 
 
 def contact_addresses(profile: Profile) -> frozenset[str]:
@@ -88,13 +113,16 @@ class _Safe(RendererHTML):
 
     def render(self, tokens: Sequence[Token], options: Any, env: Any) -> str:
         return "".join(
-            self._inline(token.children or [], env) if token.type == "inline" else _block(token) for token in tokens
+            self._inline(token.children or [], env) if token.type == "inline" else _block(token, env)
+            for token in tokens
         )
 
     def _inline(self, tokens: Sequence[Token], env: dict[str, Any]) -> str:
         written: list[str] = []
         open_links: list[str | None] = []
-        for token in tokens:
+        citations = _Citations(tokens, env)
+        highlights = _Highlights(tokens, env["marked"])
+        for place, token in enumerate(tokens):
             match token.type:
                 case "link_open":
                     url = str(token.attrGet("href") or "")
@@ -109,10 +137,12 @@ class _Safe(RendererHTML):
                 case "image":
                     written.append(words(token.content))
                 case "text":
-                    written.append(_citations(token.content, env, inside=bool(open_links)))
+                    written.append((highlights if env["marked"] else citations).html(place, token.content))
                 case "code_inline":
-                    written.append(f"<code>{words(token.content)}</code>")
+                    citations.said += token.content
+                    written.append(f"<code>{highlights.html(place, token.content)}</code>")
                 case "softbreak":
+                    citations.said += " "
                     written.append("\n")
                 case "hardbreak":
                     written.append("<br>")
@@ -146,10 +176,12 @@ _PLAIN: Final = frozenset(
 )
 
 
-def _block(token: Token) -> str:
+def _block(token: Token, env: dict[str, Any]) -> str:
     match token.type:
         case "fence" | "code_block":
-            return f'<pre tabindex="0"><code>{words(token.content)}</code></pre>\n'
+            code = words(token.content)
+            marked = token.content.strip() in env["marked"]
+            return f'<pre tabindex="0"><code>{f"<mark>{code}</mark>" if marked else code}</code></pre>\n'
         case "hr":
             return "<hr>\n"
         case _ if token.hidden:
@@ -175,14 +207,87 @@ def _link(url: str) -> str:
     return f'<a href="{words(url)}" target="_blank" rel="noopener noreferrer nofollow" referrerpolicy="no-referrer">'
 
 
-def _citations(text: str, env: dict[str, Any], *, inside: bool) -> str:
-    if inside or not env["cited"]:
-        return words(text)
-    written, place = "", 0
-    for match in _CITATION.finditer(text):
-        number = int(match.group(1))
-        if number in env["cited"]:
-            written += words(text[place : match.start()])
-            written += f'<a class="cite" href="#{env["anchor"]}{number}">{number}</a>'
-            place = match.end()
-    return written + words(text[place:])
+class _Citations:
+    """The citations of one block, in order."""
+
+    def __init__(self, tokens: Sequence[Token], env: dict[str, Any]) -> None:
+        self._env = env
+        self.said = ""
+        """What stands in front of the next citation, since the one before."""
+        found: list[tuple[int, re.Match[str]]] = []
+        depth = 0
+        for place, token in enumerate(tokens if env["cited"] else ()):
+            depth += {"link_open": 1, "link_close": -1}.get(token.type, 0)
+            if token.type == "text" and not depth:
+                found += [
+                    (place, match) for match in _CITATION.finditer(token.content) if int(match[1]) in env["cited"]
+                ]
+        self._found: dict[int, list[tuple[re.Match[str], bool]]] = {}
+        for at, (place, match) in enumerate(found):
+            last = at + 1 == len(found) or int(found[at + 1][1][1]) != int(match[1])
+            self._found.setdefault(place, []).append((match, last))
+
+    def html(self, place: int, text: str) -> str:
+        """Return the text of a token, with its citations as links."""
+        written, begin, gap = "", 0, ""
+        for match, last in self._found.get(place, ()):
+            before = text[begin : match.start()]
+            self.said += before
+            # The blank before a citation that is left out belongs to the one that follows it at once.
+            before = before if before.strip() else gap or before
+            kept = before if last else before.rstrip(" ")
+            written += words(kept) + (self._link(int(match[1])) if last else "")
+            begin, gap = match.end(), before[len(kept) :]
+        self.said += text[begin:]
+        return written + words(text[begin:])
+
+    def _link(self, number: int) -> str:
+        anchor, said, self.said = self._env["anchor"], self.said, ""
+        link = f'<a class="cite" href="#{anchor}{number}"'
+        shown = self._env["hint"](number, said) if self._env["hint"] else ""
+        if not shown:
+            return f"{link}>{number}</a>"
+        name = f"{anchor}{number}-h{next(self._env['hints'])}"
+        return (
+            f'<span class="citing">{link} aria-describedby="{name}">{number}</a>'
+            f'<span class="hint" role="tooltip" id="{name}">{shown}</span></span>'
+        )
+
+
+class _Highlights:
+    """The parts of one block that are to be highlighted."""
+
+    def __init__(self, tokens: Sequence[Token], marked: Collection[str]) -> None:
+        self._starts = list(itertools.accumulate((len(_said(token)) for token in tokens), initial=0))
+        self._spans = list(_find_sentences(_plain(tokens), marked)) if marked else []
+
+    def html(self, place: int, text: str) -> str:
+        """Return the text of a token, with its part of each highlight in a tag of its own."""
+        start, written, done = self._starts[place], "", 0
+        for begin, end in self._spans:
+            first, last = max(begin - start, 0), min(end - start, len(text))
+            if first < last:
+                written += f"{words(text[done:first])}<mark>{words(text[first:last])}</mark>"
+                done = last
+        return written + words(text[done:])
+
+
+def _find_sentences(text: str, marked: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Return where the marked sentences of a text begin and end: the same signs, with whatever blanks between."""
+    signs = [place for place, sign in enumerate(text) if not sign.isspace()]
+    done = 0
+    for sentence in sentences(text):
+        count = sum(not sign.isspace() for sign in sentence)
+        if count and sentence in marked and done + count <= len(signs):
+            yield signs[done], signs[done + count - 1] + 1
+        done += count
+
+
+def _plain(tokens: Sequence[Token]) -> str:
+    return "".join(map(_said, tokens))
+
+
+def _said(token: Token) -> str:
+    if token.type in ("softbreak", "hardbreak"):
+        return " "
+    return token.content if token.type in ("text", "code_inline", "image") else ""

@@ -18,7 +18,7 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assistant.service import Caller
-from assistant.turns.views import cited_of
+from assistant.turns.views import cited_of, said_by
 from assistant.web.callers import Asker, Callers, Served, presented_key
 from assistant.web.faults import TooMany, Unauthorized, fault_response
 from assistant.web.limits import replay_body
@@ -290,9 +290,11 @@ def _pages(app: FastAPI) -> APIRouter:
         except UnknownThread:
             turns = []
         raw = next((turn.result for turn in turns if turn.turn_id == t), None)
-        items = _items(StructuredAgentResult.model_validate(raw), look, n, r) if raw else []
+        result = StructuredAgentResult.model_validate(raw) if raw else None
+        items = _items(result, look, n, r) if result else []
         headers = {**STATIC_HEADERS, "Content-Security-Policy": _STATIC_POLICY}
-        return HTMLResponse(passages_html(items, look), 200 if items else 404, headers)
+        html = passages_html(items, look, said_by(result) if result else None)
+        return HTMLResponse(html, 200 if items else 404, headers)
 
     @router.get("/export/{thread:path}.md")
     async def export(request: Request, service: Served, caller: Asker, thread: str, lang: str = "") -> Response:

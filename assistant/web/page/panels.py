@@ -146,10 +146,6 @@ def _away(result: StructuredAgentResult, look: Look) -> str:
     return f'<div class="away"><h4>{look.say("away")}</h4><ul>{lines}</ul></div>'
 
 
-def article_name(item: EvidenceItem) -> str:
-    return " › ".join(filter(None, (item.title or item.ref, _inside(item))))
-
-
 def _inside(item: EvidenceItem) -> str:
     return item.heading.removeprefix(item.title).strip(" ›/>")
 

@@ -5,6 +5,7 @@ All text from a message, a document or a model goes through `markdown.words` or 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,11 +13,13 @@ from assistant.service import STOPPED
 from assistant.turns.events import Degraded, Judged, NodeFinished, Searched, TurnEnded, TurnEvent
 from assistant.turns.feedback import Feedback, Rating
 from assistant.turns.transcript import Turn
-from assistant.turns.views import Stage, UserView, user_event, user_view
+from assistant.turns.views import Stage, UserView, cited_by_number, user_event, user_view
+from assistant.web.page.citations import hint_html
 from assistant.web.page.look import Look, anchor_of, outward_link, passage_url
 from assistant.web.page.markdown import leads_out, safe_html, words
 from assistant.web.page.panels import badges_html, panels_html, step_html
 from contracts.enums import CallPurpose, Outcome, Source
+from contracts.evidence import EvidenceItem
 from contracts.result import CitedSource, StructuredAgentResult
 from language.figures.counted import count_noun
 from nodes.draft import WITHOUT_THE_MODEL
@@ -43,7 +46,7 @@ def turn_html(turn: Turn, look: Look, rated: Feedback | None = None, *, newest: 
     as_buttons = newest and bool(view.choices)
     body = [
         _lead(view, result, turn.question, look),
-        _answer(view, turn.turn_id, look, as_buttons=as_buttons),
+        _answer(view, turn.turn_id, look, cited_by_number(result, look.profile), as_buttons=as_buttons),
         _choices(view) if as_buttons else "",
         _sources(view, turn, look),
     ]
@@ -101,7 +104,9 @@ def _intent(intent: str, question: str, look: Look) -> str:
     return f'<p class="intent"><b>{look.say("understood")}:</b> {words(intent)}</p>'
 
 
-def _answer(view: UserView, turn_id: str, look: Look, *, as_buttons: bool = False) -> str:
+def _answer(
+    view: UserView, turn_id: str, look: Look, passages: Mapping[int, Sequence[EvidenceItem]], *, as_buttons: bool
+) -> str:
     body = answer_body(view)
     if as_buttons:
         # The list's lead stays: it says that a number or words will do, too.
@@ -111,7 +116,11 @@ def _answer(view: UserView, turn_id: str, look: Look, *, as_buttons: bool = Fals
         return f'<div class="answer"><pre tabindex="0"><code>{words(body)}</code></pre></div>'
     numbers = [source.number for source in view.sources]
     anchor = f"{anchor_of(turn_id)}-s"
-    html = safe_html(body, look.profile.allowed_link_domains, numbers, anchor, look.contacts)
+
+    def hint(number: int, said: str) -> str:
+        return hint_html(items, said, look) if (items := passages.get(number)) else ""
+
+    html = safe_html(body, look.profile.allowed_link_domains, numbers, anchor, look.contacts, hint)
     return f'<div class="answer" lang="{view.language}">{html}</div>'
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from assistant.turns.transcript import Turn
+from assistant.web.page.citations import lines_text, source_name, supporting_sentences
 from assistant.web.page.look import Look
 from assistant.web.page.markdown import safe_html, words
-from assistant.web.page.panels import article_address, article_name
+from assistant.web.page.panels import article_address
 from contracts.evidence import EvidenceItem
 
 STATIC_HEADERS: Final = {
@@ -19,18 +20,30 @@ STATIC_HEADERS: Final = {
 """The headers of every page."""
 
 
-def passages_html(items: Sequence[EvidenceItem], look: Look) -> str:
-    """Return the small page that shows the passages of one source, or says that there are none."""
+def passages_html(items: Sequence[EvidenceItem], look: Look, said: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Return the small page that shows the passages of one source, or says that there are none.
+
+    Args:
+        items: The passages.
+        look: The reader's language.
+        said: What the answer says by each passage, by its `ref`; the sentences that it rests on are highlighted.
+    """
     if not items:
         title = look.say("no_passage")
         body = f"<p>{look.say('no_passage_way_out')}</p>"
     else:
-        title = words(article_name(items[0]))
+        title = words(source_name(items[0]))
         place = f'<p class="dim">{article_address(items[0], look)}</p>'
         note = f'<p class="dim">{look.say("passage_note")}</p>'
-        texts_of = (safe_html(item.snippet, look.profile.allowed_link_domains) for item in items)
-        body = place + "<hr>".join(f'<div class="answer">{html}</div>' for html in texts_of) + note
+        body = place + "<hr>".join(_passage(item, look, (said or {}).get(item.ref, ())) for item in items) + note
     return small_page(title, body, look)
+
+
+def _passage(item: EvidenceItem, look: Look, said: Sequence[str]) -> str:
+    marked = supporting_sentences(said, item.snippet)
+    html = safe_html(item.snippet, look.profile.allowed_link_domains, marked=marked)
+    lines = f'<p class="dim">{words(lines_text(item, look))}</p>' if item.lines else ""
+    return f'{lines}<div class="answer">{html}</div>'
 
 
 def no_export_html(look: Look) -> str:

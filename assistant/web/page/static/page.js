@@ -275,10 +275,26 @@
       document.body.classList.remove("side-open");
     }
   });
+  // What a citation shows stands below it, or above where there is no room, inside the window.
+  const hinted = (event) => {
+    const citing = event.target.closest && event.target.closest(".citing");
+    if (!citing) return;
+    citing.classList.remove("hush");
+    const hint = citing.querySelector(".hint");
+    const at = citing.getBoundingClientRect();
+    const { width, height } = hint.getBoundingClientRect();
+    const below = at.bottom + height + 4 < innerHeight || at.top < height + 4;
+    hint.style.left = `${Math.max(8, Math.min(at.left - 12, document.documentElement.clientWidth - width - 8))}px`;
+    hint.style.top = `${below ? at.bottom : at.top - height}px`;
+  };
+  for (const event of ["mouseover", "focusin"]) document.addEventListener(event, hinted);
   document.addEventListener("keydown", (event) => {
     const written = event.key === "Enter" && event.target.closest && event.target.closest("#g-talk .comment input");
     if (written) { event.preventDefault(); written.nextElementSibling.click(); }
     if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
+    const shown = document.querySelectorAll(".citing:is(:hover, :focus-within):not(.hush)");
+    for (const citing of shown) citing.classList.add("hush");
+    if (shown.length) return;
     if (document.body.classList.contains("side-open")) document.body.classList.remove("side-open");
     // Nothing secret is in it: whichever page is around may know that its frame wants to be closed.
     else if (framed) window.parent.postMessage("guardian:close", "*");
