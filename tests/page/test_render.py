@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -21,7 +22,7 @@ from assistant.web.page.look import Look
 from assistant.web.page.markdown import leads_out, passage_blocks, safe_html, words
 from assistant.web.page.render import TurnProgress, answer_body, turn_html
 from assistant.web.page.small_pages import export_conversation, passages_html
-from assistant.web.page.surroundings import fault_text, header_html, threads_html, welcome_html
+from assistant.web.page.surroundings import fault_text, header_html, info_html, notice_html, threads_html, welcome_html
 from contracts.calls import ModelCall
 from contracts.enums import (
     CallPurpose,
@@ -61,7 +62,7 @@ CHECKED = ("Checked against its sources", "Проверено по источн�
 QUOTED = ("Quoted from the documents", "Дословно из документов")
 _TAGS = {
     *("p", "br", "hr", "em", "strong", "code", "pre", "ul", "ol", "li", "blockquote", "a", "div"),
-    *("table", "thead", "tbody", "tr", "th", "td", "h4", "h5", "h6"),
+    *("table", "thead", "tbody", "tr", "th", "td", "h2", "h3", "h4", "h5", "h6"),
 }
 _ATTRIBUTES = {"href", "target", "rel", "referrerpolicy", "class", "tabindex", "start"}
 
@@ -181,6 +182,14 @@ def test_numbers_that_are_no_sources_and_those_in_code_are_no_links() -> None:
     assert html.count('href="#s1"') == 1
     assert "[9]" in html
     assert html.count("[1]") == 2
+
+
+@given(st.lists(st.integers(1, 6), max_size=12))
+def test_headings_leave_out_no_rank(levels: list[int]) -> None:
+    """Whatever the ranks in a text, a heading is at most one rank below the one before, and the first is of rank two."""
+    tags = Seen(safe_html("\n\n".join(f"{'#' * level} H" for level in levels))).tags
+    ranks = [1, *(int(tag[1]) for tag in tags)]
+    assert all(2 <= rank <= before + 1 for before, rank in itertools.pairwise(ranks))
 
 
 @given(st.text(alphabet=st.sampled_from(list("ab .!?[]()`*_#\n-1<&«»\ue000")), max_size=120))
@@ -398,7 +407,7 @@ def test_the_sources_of_a_turn_that_were_away_have_a_heading_of_their_own() -> N
     away = QueryTrace(query="x", source=Source.DB, error="The database <b>is</b> away.")
     turn = answered("It is so [1].", item(1), per_query_results=[away, QueryTrace(query="x", source=Source.DOC)])
     html = turn_html(turn, OPERATOR)
-    assert "<h4>Could not be asked</h4><ul><li><b>db</b>: The database &lt;b&gt;is" in html
+    assert "<h2>Could not be asked</h2><ul><li><b>db</b>: The database &lt;b&gt;is" in html
     assert "away" not in turn_html(turn, EN)
 
 
@@ -539,6 +548,24 @@ def test_an_operator_reads_of_the_servers_own_faults_no_more_than_others() -> No
 def test_the_pages_language_is_the_chosen_one_or_the_browsers(chosen: str, accepted: str, language: str) -> None:
     """What the reader chose counts first, then the browser's best of both, then the profile's first."""
     assert language_of(chosen, accepted, (Language.EN, Language.RU)) == language
+
+
+@pytest.mark.parametrize("look", [EN, RU, OPERATOR])
+def test_a_button_is_named_by_what_is_read_on_it(look: Look) -> None:
+    """Who says what they see presses it: where a button with words has a name of its own, the name has these words."""
+    html = header_html(look) + turn_html(answered("It is so [1].", item(1)), look)
+    for named, shown in re.findall('<button[^>]*aria-label="([^"]*)"[^>]*>(.*?)</button>', html):
+        said = re.sub("<[^>]*>|[^\\w ]", "", shown).split()
+        assert set(said) <= set(re.findall(r"\w+", named))
+    ranks = [1, *map(int, re.findall("<h([1-6])", html))]
+    assert all(rank <= before + 1 for before, rank in itertools.pairwise(ranks))
+
+
+def test_a_notice_of_what_was_asked_for_is_no_warning() -> None:
+    """A screen reader reads it when it is idle; a warning interrupts."""
+    assert info_html("Thank <you>.") == '<p class="notice info" role="status">Thank &lt;you&gt;.</p>'
+    assert 'role="alert"' in notice_html("No.")
+    assert notice_html("") == ""
 
 
 def test_a_profile_of_one_language_shows_one() -> None:

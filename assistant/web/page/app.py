@@ -19,14 +19,14 @@ from assistant.service import Caller, Question, Service
 from assistant.starter_questions import read_starter_questions
 from assistant.turns.feedback import Feedback, Rating
 from assistant.turns.running_turn import RunningTurn
-from assistant.turns.transcript import Turn
+from assistant.turns.transcript import ThreadSummary, Turn
 from assistant.web.faults import Unauthorized
 from assistant.web.limits import UNLIMITED, Allowance
 from assistant.web.page import script
 from assistant.web.page.languages import language_of
 from assistant.web.page.look import Look
 from assistant.web.page.render import MOST_COMMENT_CHARS, TurnProgress, turn_html
-from assistant.web.page.surroundings import fault_text, header_html, notice_html, threads_html, welcome_html
+from assistant.web.page.surroundings import fault_text, header_html, info_html, notice_html, threads_html, welcome_html
 from contracts.enums import Language
 from contracts.errors import GuardianError, InputError, ThreadBusy, UnknownThread
 
@@ -171,10 +171,10 @@ class ChatPage:
     async def _act(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
         visit = self._visit(place, request)
         try:
-            said = await self._do(visit)
+            notice = await self._do(visit)
         except GuardianError as error:
-            said = fault_text(error, visit.look)
-        drawn = {**await self._draw(visit), self.notice: notice_html(said)}
+            notice = notice_html(fault_text(error, visit.look))
+        drawn = {**await self._draw(visit), self.notice: notice}
         if visit.act.get("name") == "look":
             # Nobody did anything: what was said of the last message still holds.
             del drawn[self.notice]
@@ -182,14 +182,15 @@ class ChatPage:
             yield changes
 
     async def _do(self, visit: _Visit) -> str:
+        """Do what a button wants; return the notice of it."""
         service, caller, act = visit.service, visit.caller, visit.act
         match act.get("name"):
             case "delete":
                 try:
                     await service.delete(caller, act.get("thread", ""))
                 except ThreadBusy:
-                    return visit.look.words["page_delete_busy"]
-                return visit.look.words["page_deleted"]
+                    return notice_html(visit.look.words["page_delete_busy"])
+                return info_html(visit.look.words["page_deleted"])
             case "again":
                 turns = await service.turns(caller, visit.conversation)
                 asked = next((turn for turn in turns if turn.turn_id == act.get("turn")), None)
@@ -218,7 +219,7 @@ class ChatPage:
             rating = Rating.UP if said == "good" else Rating.DOWN
             feedback = Feedback(rating=rating, comment=earlier.comment if earlier else "")
         await visit.service.rate(visit.caller, visit.conversation, turn, feedback)
-        return visit.look.words["page_thanks"]
+        return info_html(visit.look.words["page_thanks"])
 
     def _begin(self, visit: _Visit, text: str) -> RunningTurn:
         # Nothing is awaited between the two: of two tabs that send at once, one is told to wait.
@@ -265,7 +266,7 @@ class ChatPage:
         """Return the page as the conversation is now."""
         look, live = visit.look, self._find_running(visit)
         turns = await self._turns(visit)
-        threads = await visit.service.threads(visit.caller)
+        threads = _with_running(await visit.service.threads(visit.caller), visit.conversation, live)
         rated = await visit.service.feedback(visit.caller, visit.conversation) if turns else {}
         shown = [
             turn_html(turn, look, rated.get(turn.turn_id), newest=live is None and turn is turns[-1])
@@ -305,6 +306,13 @@ class ChatPage:
 
     def _visit(self, place: str, request: gr.Request) -> _Visit:
         return visit_of(self._app, place, request)
+
+
+def _with_running(threads: list[ThreadSummary], thread: str, live: RunningTurn | None) -> list[ThreadSummary]:
+    """Return conversations with that of a running turn, which may not be recorded yet."""
+    if live is None or any(summary.thread_id == thread for summary in threads):
+        return threads
+    return [ThreadSummary(thread, 1, "", "", live.question, unfinished=True), *threads]
 
 
 def visit_of(app: FastAPI, place: str, request: gr.Request) -> _Visit:

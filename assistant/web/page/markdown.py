@@ -29,8 +29,8 @@ _CONTACT: Final = re.compile(r"https?://|mailto:")
 # Gradio fills templates of JavaScript and of Handlebars with values; whatever these read means itself.
 _READ_BY_TEMPLATES: Final = str.maketrans({"{": "&#123;", "}": "&#125;", "$": "&#36;", "`": "&#96;", "@": "&#64;"})
 _TURNS_TEXT: Final = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
-_HEADINGS: Final = 3
-"""The highest heading on a page belongs to the page: a text's own begin three ranks lower."""
+_HEADINGS: Final = 2
+"""The rank of a text's highest headings: the highest on a page belongs to the page."""
 
 
 def words(text: str) -> str:
@@ -58,6 +58,8 @@ def safe_html(
 ) -> str:
     """Return Markdown as HTML. Of equal citations that follow each other in one block, the last one stays.
 
+    The ranks of headings follow from how they are nested, so that none is left out.
+
     Args:
         markdown: The text, from any source.
         allowed_domains: The domains of allowed links; other links become text, followed by their addresses.
@@ -68,6 +70,7 @@ def safe_html(
         marked: Sentences to highlight, as `passage_blocks` returns them.
     """
     env = {
+        "above": [],
         "allowed": tuple(allowed_domains),
         "cited": frozenset(cited),
         "anchor": anchor,
@@ -187,20 +190,26 @@ def _block(token: Token, env: dict[str, Any]) -> str:
         case _ if token.hidden:
             return ""
         case _ if token.tag in _PLAIN:
-            return _tag(token)
+            return _tag(token, env)
         case _:
             return words(token.content)
 
 
-def _tag(token: Token) -> str:
+def _tag(token: Token, env: dict[str, Any]) -> str:
     tag = token.tag
     if tag[0] == "h" and tag[1:].isdigit():
-        tag = f"h{min(int(tag[1:]) + _HEADINGS, 6)}"
+        tag = f"h{_rank(int(tag[1:]), env)}"
     if token.nesting < 0:
         return f"</{tag}></div>\n" if tag == "table" else f"</{tag}>\n"
     start = token.attrGet("start") if tag == "ol" else None
     number = f' start="{int(start)}"' if start is not None else ""
     return f'<div class="wide" tabindex="0"><{tag}>' if tag == "table" else f"<{tag}{number}>"
+
+
+def _rank(level: int, env: dict[str, Any]) -> int:
+    """Return the rank of a heading that has a level in its text."""
+    env["above"] = [*(above for above in env["above"] if above < level), level]
+    return min(_HEADINGS + len(env["above"]) - 1, 6)
 
 
 def _link(url: str) -> str:

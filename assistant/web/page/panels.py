@@ -143,7 +143,7 @@ def _away(result: StructuredAgentResult, look: Look) -> str:
     if not why:
         return ""
     lines = "".join(f"<li><b>{words(str(source))}</b>: {words(error)}</li>" for source, error in why.items())
-    return f'<div class="away"><h4>{look.say("away")}</h4><ul>{lines}</ul></div>'
+    return f'<div class="away"><h2>{look.say("away")}</h2><ul>{lines}</ul></div>'
 
 
 def _inside(item: EvidenceItem) -> str:

@@ -155,7 +155,7 @@ def _sources(view: UserView, turn: Turn, look: Look) -> str:
         f"{_source(source, turn, look)}</li>"
         for source in view.sources
     )
-    return f'<div class="sources"><h4>{look.say("sources")}</h4><ol>{lines}</ol></div>'
+    return f'<div class="sources"><h2>{look.say("sources")}</h2><ol>{lines}</ol></div>'
 
 
 def _source(source: CitedSource, turn: Turn, look: Look) -> str:

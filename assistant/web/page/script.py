@@ -20,6 +20,8 @@ _SAID: Final = (
     "failed",
     "failed_way_out",
     "close",
+    "copy_code",
+    "copied",
 )
 
 _SCRIPT: Final = files("assistant.web.page").joinpath("static", "page.js").read_text("utf-8")

@@ -83,9 +83,8 @@ def header_html(look: Look, *, theme: bool = True) -> str:
     others = [language for language in look.profile.languages if language is not look.language]
     switch = "".join(
         f'<button type="button" data-act="language" data-language="{other}" lang="{other}" '
-        f'aria-label="{look.say("language")}" title="{look.say("language_hint")}">'
-        f'<span class="long">{look.say("language")}</span>'
-        f'<span class="short" aria-hidden="true">{words(str(other).upper())}</span></button>'
+        f'title="{look.say("language_hint")}"><span class="long">{look.say("language")}</span>'
+        f'<span class="short">{words(str(other).upper())}<span class="sr"> {look.say("language")}</span></span></button>'
         for other in others
     )
     title = look.say("title", product=look.profile.product)
@@ -124,8 +123,13 @@ def header_html(look: Look, *, theme: bool = True) -> str:
 
 
 def notice_html(text: str) -> str:
-    """Return a notice above the input; nothing for an empty text."""
+    """Return a warning above the input; nothing for an empty text."""
     return f'<p class="notice" role="alert">{words(text)}</p>' if text else ""
+
+
+def info_html(text: str) -> str:
+    """Return a notice above the input that warns of nothing: something was done that was asked for."""
+    return f'<p class="notice info" role="status">{words(text)}</p>'
 
 
 def fault_text(error: Exception, look: Look) -> str:

@@ -192,17 +192,40 @@
   };
 
   const dark = (on) => document.body.classList.toggle("dark", on);
-  const copy = async (button) => {
-    const text = button.dataset.text;
+  const clip = async (text, button) => {
     try { await navigator.clipboard.writeText(text); }
     catch {
       const field = document.createElement("textarea");
       field.value = text; document.body.append(field); field.select();
       document.execCommand("copy"); field.remove(); button.focus();
     }
+  };
+  const copy = async (button) => {
+    await clip(button.dataset.text, button);
     const before = button.textContent;
     button.textContent = button.dataset.done;
     setTimeout(() => { button.textContent = before; }, 1500);
+  };
+  const COPY = "M7 7V3h10v10h-4M3 7h10v10H3z";
+  const DONE = "M4 10l4 4 8-9";
+  const named = (button, name, path) => {
+    button.setAttribute("aria-label", name);
+    button.title = name;
+    button.innerHTML = `<svg viewBox="0 0 20 20" aria-hidden="true"><path d="${path}"/></svg>`;
+  };
+  // Each block of code has a button that copies it, and only the code.
+  const copyable = () => {
+    for (const pre of document.querySelectorAll("#g-chat .answer pre")) {
+      if (pre.parentElement.className === "code") continue;
+      const frame = document.createElement("div");
+      frame.className = "code";
+      pre.replaceWith(frame);
+      const button = document.createElement("button");
+      button.type = "button";
+      button.dataset.act = "code";
+      named(button, say().copy_code, COPY);
+      frame.append(pre, button);
+    }
   };
   const acts = {
     menu: () => document.body.classList.toggle("side-open"),
@@ -212,6 +235,12 @@
     },
     language: (button) => { store("guardian-language", button.dataset.language); location.reload(); },
     copy,
+    code: async (button) => {
+      await clip(button.parentElement.querySelector("code").textContent, button);
+      named(button, say().copied, DONE);
+      button.classList.add("done");
+      setTimeout(() => { button.classList.remove("done"); named(button, say().copy_code, COPY); }, 1500);
+    },
     example: (button) => { write(button.dataset.text); document.querySelector("#g-send").click(); },
     choose: (button) => acts.example(button),
     open: (button) => { show(button.dataset.thread); document.body.classList.remove("side-open"); act({ name: "show" }); },
@@ -381,6 +410,7 @@
         if (!narrow()) box().focus();
         restored();
       }
+      copyable();
       for (const id of opened) { const panel = document.getElementById(id); if (panel) panel.open = true; }
       const turns = document.querySelectorAll("#g-talk article.turn");
       const last = turns[turns.length - 1];
