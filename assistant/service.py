@@ -27,6 +27,7 @@ from assistant.turns.running_turn import RunningTurn, Watcher, closing_error, en
 from assistant.turns.transcript import (
     MAX_ID_LENGTH,
     MAX_STORED_ID_LENGTH,
+    MAX_TITLE_CHARS,
     ThreadSummary,
     Turn,
     check_id,
@@ -40,7 +41,7 @@ from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.result import StructuredAgentResult
 from guards.message_check import message_fault, message_language
 from guards.redaction import redact
-from language.clean import clean
+from language.clean import clean, fold
 
 if TYPE_CHECKING:
     from adapters.index.queries import Knowledge
@@ -293,11 +294,47 @@ class Service:
         found = await self._store.list_threads(own)
         return [_rename_thread(summary, summary.thread_id.removeprefix(own)) for summary in found]
 
+    async def find_threads(self, caller: Caller, words: str) -> list[ThreadSummary]:
+        """Return the caller's conversations that have all words, each in their titles or in one of their questions."""
+        own, wanted = self._inner(caller, ""), fold(words).split()
+        said: dict[str, list[str]] = {}
+        for inner, question in await self._store.questions(own) if wanted else ():
+            said.setdefault(inner.removeprefix(own), []).append(question)
+
+        def fits(summary: ThreadSummary) -> bool:
+            text = fold(" ".join((summary.title, *said.get(summary.thread_id, ()))))
+            return all(word in text for word in wanted)
+
+        return [summary for summary in await self.threads(caller) if fits(summary)]
+
+    async def rename(self, caller: Caller, thread: str, title: str) -> None:
+        """Give a conversation a title of at most `MAX_TITLE_CHARS`; an empty one gives it back its first question.
+
+        Raises:
+            InputError: The title is too long.
+        """
+        title = " ".join(clean(title).split())
+        if len(title) > MAX_TITLE_CHARS:
+            raise InputError(
+                f"The title has {len(title)} characters.", f"Choose one of at most {MAX_TITLE_CHARS}.", key="long_title"
+            )
+        await self._label(caller, thread, title=title)
+
+    async def pin(self, caller: Caller, thread: str, *, pinned: bool) -> None:
+        """Pin a conversation to the top of the list, or unpin it."""
+        await self._label(caller, thread, pinned=pinned)
+
+    async def _label(
+        self, caller: Caller, thread: str, *, title: str | None = None, pinned: bool | None = None
+    ) -> None:
+        if not await self._store.label(self._inner(caller, thread), title=title, pinned=pinned):
+            raise _unknown_thread(thread)
+
     async def turns(self, caller: Caller, thread: str) -> list[Turn]:
         """Return a conversation's turns in order."""
         turns = await self._store.turns(self._inner(caller, thread))
         if not turns:
-            raise UnknownThread(f"There is no conversation {thread!r}.", "See the list of conversations for their ids.")
+            raise _unknown_thread(thread)
         return [_renamed_turn(with_readable_result(turn), thread) for turn in turns]
 
     async def rate(self, caller: Caller, thread: str, turn_id: str, feedback: Feedback) -> Feedback:
@@ -437,6 +474,10 @@ class Service:
 
         task.add_done_callback(forget)
         return live
+
+
+def _unknown_thread(thread: str) -> UnknownThread:
+    return UnknownThread(f"There is no conversation {thread!r}.", "See the list of conversations for their ids.")
 
 
 def check_question(deployed: Deployment, caller: Caller, question: Question) -> Context:

@@ -1,5 +1,7 @@
 """The transcript: the table `turns`, one row for each question and its outcome.
 
+The table `labels` beside it has the titles that users gave to conversations, and which ones they pinned.
+
 A turn's row is written before the graph runs and gets its result after the graph has ended. A constraint of the table
 allows at most one running turn per conversation.
 
@@ -58,6 +60,16 @@ _ONE_RUNNING: Final = (
     "CREATE UNIQUE INDEX IF NOT EXISTS turns_one_running ON turns (thread_id) WHERE status = 'running'"
 )
 
+_LABELS: Final = """
+CREATE TABLE IF NOT EXISTS labels (
+    thread_id TEXT NOT NULL PRIMARY KEY,
+    title     TEXT NOT NULL,
+    pinned    INTEGER NOT NULL
+)
+"""
+MAX_TITLE_CHARS: Final = 200
+"""Characters of the longest title of a conversation."""
+
 _COLUMNS: Final = "thread_id, turn_id, number, status, question, context, result, started_at, finished_at"
 
 
@@ -91,7 +103,12 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class ThreadSummary:
-    """One conversation; `unfinished` if its last turn is running or was left half-finished by a dead process."""
+    """One conversation; `unfinished` if its last turn is running or was left half-finished by a dead process.
+
+    Attributes:
+        title: What its user called it; empty if they did not.
+        pinned: Whether its user wants it on top.
+    """
 
     thread_id: str
     turns: int
@@ -99,6 +116,8 @@ class ThreadSummary:
     last_at: str
     first_question: str
     unfinished: bool
+    title: str = ""
+    pinned: bool = False
 
 
 def _utc_now() -> datetime:
@@ -113,7 +132,7 @@ class TurnStore(ThreadTable):
     """
 
     name = "turns"
-    made_by = (_TABLE, _ONE_RUNNING)
+    made_by = (_TABLE, _ONE_RUNNING, _LABELS)
 
     def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
         super().__init__(connection, path)
@@ -137,15 +156,26 @@ class TurnStore(ThreadTable):
             """
             SELECT thread_id, count(*), min(started_at), max(coalesce(finished_at, started_at)) AS last_at,
                    (SELECT question FROM turns AS first WHERE first.thread_id = turns.thread_id ORDER BY number LIMIT 1),
-                   max(status = 'running')
+                   max(status = 'running'),
+                   coalesce((SELECT title FROM labels WHERE labels.thread_id = turns.thread_id), ''),
+                   coalesce((SELECT pinned FROM labels WHERE labels.thread_id = turns.thread_id), 0)
             FROM turns WHERE thread_id >= ?1 AND substr(thread_id, 1, length(?1)) = ?1
             GROUP BY thread_id ORDER BY last_at DESC, thread_id
             """,
             beginning,
         )
         return [
-            ThreadSummary(readable(thread), count, *map(readable, texts), unfinished=bool(running))
-            for thread, count, *texts, running in rows
+            ThreadSummary(
+                thread_id=readable(thread),
+                turns=count,
+                started_at=readable(started_at),
+                last_at=readable(last_at),
+                first_question=readable(question),
+                unfinished=bool(running),
+                title=readable(title),
+                pinned=pinned == 1,
+            )
+            for thread, count, started_at, last_at, question, running, title, pinned in rows
         ]
 
     async def unused_since(self, before: str) -> list[str]:
@@ -171,6 +201,32 @@ class TurnStore(ThreadTable):
             readable(thread): (readable(turn), outcome if outcome in tuple(Outcome) else None)
             for thread, turn, outcome in rows
         }
+
+    async def label(self, thread_id: str, *, title: str | None = None, pinned: bool | None = None) -> bool:
+        """Name or pin a conversation; what is `None` stays. Return whether there is such a conversation."""
+        rows = await self._rows(
+            """
+            INSERT INTO labels (thread_id, title, pinned)
+            SELECT thread_id, coalesce(?2, ''), coalesce(?3, 0) FROM turns WHERE thread_id = ?1 LIMIT 1
+            ON CONFLICT (thread_id) DO UPDATE SET title = coalesce(?2, title), pinned = coalesce(?3, pinned)
+            RETURNING 1
+            """,
+            *(thread_id, title, pinned),
+        )
+        return bool(rows)
+
+    async def questions(self, beginning: str = "") -> list[tuple[str, str]]:
+        """Return all questions of the conversations whose ids begin with a text, each with the conversation's id."""
+        rows = await self._rows(
+            "SELECT thread_id, question FROM turns WHERE thread_id >= ?1 AND substr(thread_id, 1, length(?1)) = ?1",
+            beginning,
+        )
+        return [(readable(thread), readable(question)) for thread, question in rows]
+
+    async def forget(self, thread_id: str) -> int:
+        """Delete a conversation's turns and labels; return how many turns there were."""
+        await self._rows("DELETE FROM labels WHERE thread_id = ?", thread_id)
+        return await super().forget(thread_id)
 
     async def turns(self, thread_id: str) -> list[Turn]:
         """Return a conversation's turns in order; an empty list if the conversation does not exist."""

@@ -50,6 +50,7 @@ def test_the_list_as_json_has_the_same(talked: Desk) -> None:
     ]
     assert set(listed[0]) == {
         *("thread_id", "turns", "started_at", "last_at", "first_question", "unfinished", "outcome", "rating"),
+        *("title", "pinned"),
     }
 
 

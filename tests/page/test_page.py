@@ -381,10 +381,21 @@ def test_conversations_are_listed_exported_begun_anew_and_deleted(served: Served
         assert "c=" not in page.url
         page.get_by_role("button", name="How do I lend a book to a reader?", exact=True).click()
         expect(page.locator("article.turn .tools")).to_have_count(1)
+        page.once("dialog", lambda dialog: dialog.accept("Lending <b>"))
+        page.get_by_role("button", name="Rename: How do I lend").click()
+        page.get_by_role("button", name="Pin: Lending <b>").click()
+        expect(page.locator("#g-threads h3").first).to_have_text("Pinned")
+        expect(page.locator("#g-threads ul").first.locator(".open")).to_have_text(["Lending <b>"])
+        find = page.get_by_role("searchbox", name="Search the conversations")
+        find.fill("BOOK reader")
+        expect(page.locator("#g-threads .open")).to_have_text(["Lending <b>"])
+        find.fill("no such words")
+        expect(page.locator("#g-threads")).to_contain_text("No conversation has these words.")
+        find.fill("")
         page.once("dialog", lambda dialog: dialog.accept())
-        page.get_by_role("button", name="Delete: How do I lend").click()
+        page.get_by_role("button", name="Delete: Lending <b>").click()
         expect(page.locator(".notice")).to_contain_text("deleted")
-        assert page.get_by_role("button", name="How do I lend a book to a reader?", exact=True).count() == 0
+        assert page.get_by_role("button", name="Lending <b>", exact=True).count() == 0
 
 
 # ------------------------------------------------------------------------------------------------ hostile text, faults

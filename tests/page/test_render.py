@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from html.parser import HTMLParser
 from typing import Any
 
@@ -500,11 +501,37 @@ def test_the_list_of_conversations_is_bounded_and_marks_the_current_one() -> Non
     assert "Question &lt;99&gt;" in html
 
 
+def test_conversations_are_grouped_by_the_readers_days() -> None:
+    """What is pinned stands first; midnight is the reader's own; a date that nobody wrote is an old one."""
+    zone = timezone(timedelta(hours=3))
+    now = datetime(2026, 11, 26, 1, 0, tzinfo=zone)
+    days = {
+        "2026-11-25T21:30:00.000+00:00": "Today",
+        "2026-11-25T20:59:00.000+00:00": "Yesterday",
+        "2026-11-24T20:59:00.000+00:00": "This week",
+        "2026-11-19T21:00:00.000+00:00": "This week",
+        "2026-11-19T20:59:00.000+00:00": "Older",
+        "no date": "Older",
+        "": "Today",
+    }
+    threads = [ThreadSummary(f"t{n}", 1, "", at, at, False) for n, at in enumerate(days)]
+    threads.append(ThreadSummary("p", 1, "", "2020-01-01T00:00:00.000+00:00", "Q", False, "Mine <b>", pinned=True))
+    html = threads_html(threads, "t3", EN, now=now)
+    heads = re.findall("<h3>(.*?)</h3>", html)
+    assert heads == ["Pinned", "Today", "Yesterday", "This week", "Older"]
+    for head, part in zip(heads, html.split("<h3>")[1:], strict=True):
+        shown = re.findall('class="open"[^>]*>([^<]*)</button>', part)
+        assert shown == (["Mine &lt;b&gt;"] if head == "Pinned" else [at for at, day in days.items() if day == head])
+    assert "Nothing here yet." in threads_html([], "", EN)
+    assert "No conversation has these words." in threads_html([], "", EN, searched=True)
+
+
 @pytest.mark.parametrize(
     ("error", "says"),
     [
         (InputError("x", key="too_long"), "20000"),
         (InputError("x", key="empty"), "пуст"),
+        (InputError("x", key="long_title"), "не больше 200"),
         (ThreadBusy("x"), "другое сообщение"),
         (ServerClosing("x"), "перезапускается"),
         (TooMany("x", "y", 7), "7 с"),

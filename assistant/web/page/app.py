@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Final, cast
 
 import gradio as gr
@@ -26,11 +27,23 @@ from assistant.web.page import script
 from assistant.web.page.languages import language_of
 from assistant.web.page.look import Look
 from assistant.web.page.render import MOST_COMMENT_CHARS, TurnProgress, turn_html
-from assistant.web.page.surroundings import fault_text, header_html, info_html, notice_html, threads_html, welcome_html
+from assistant.web.page.surroundings import (
+    fault_text,
+    finder_html,
+    header_html,
+    info_html,
+    notice_html,
+    threads_html,
+    welcome_html,
+)
 from contracts.enums import Language
 from contracts.errors import GuardianError, InputError, ThreadBusy, UnknownThread
 
 Changes = dict[Any, Any]
+_LONGEST_SEARCH: Final = 200
+"""Characters that are searched for in the list of conversations."""
+_LARGEST_OFFSET: Final = 16 * 60
+"""Minutes between a zone and UTC."""
 _PRIVATE: Final[dict[str, Any]] = {
     "api_visibility": "private",
     "show_progress": "hidden",
@@ -55,6 +68,10 @@ class _Visit:
     """Whether the window is one of a phone."""
     allowance: Allowance
     """Of the caller's key: only what begins a turn counts here."""
+    find: str
+    """What is searched for in the list of conversations; empty for nothing."""
+    zone: timezone
+    """Of the browser."""
 
 
 class ChatPage:
@@ -77,6 +94,7 @@ class ChatPage:
             with gr.Row(elem_id="g-main"):
                 with gr.Column(elem_id="g-side"):
                     self.fresh = gr.Button(say["page_new"], elem_id="g-new")
+                    self.finder = gr.HTML("", apply_default_css=False, elem_id="g-find", js_on_load=None)
                     self.threads = gr.HTML("", apply_default_css=False, elem_id="g-threads", js_on_load=script.LISTED)
                 with gr.Column(elem_id="g-talk"):
                     self.chat = gr.HTML("", apply_default_css=False, elem_id="g-chat", js_on_load=script.DRAWN)
@@ -118,7 +136,7 @@ class ChatPage:
     def _wire(self) -> None:
         told = [self.chat, self.live, self.threads, self.notice, self.send, self.stop]
         self.blocks.load(
-            self._open, self.place, [*told, self.header, self.fresh, self.box], js=script.PLACE, **_PRIVATE
+            self._open, self.place, [*told, self.header, self.fresh, self.finder, self.box], js=script.PLACE, **_PRIVATE
         )
         for asked in (self.send.click, self.box.submit):
             asked(self._send, [self.box, self.place], [*told, self.box], js=script.SEND, **_PRIVATE)
@@ -139,6 +157,7 @@ class ChatPage:
             **await self._draw(visit),
             self.header: header_html(look),
             self.fresh: gr.update(value=say["page_new"]),
+            self.finder: finder_html(look),
             self.box: gr.update(
                 label=say["page_ask_label"],
                 placeholder=say["page_ask_hint_short" if visit.narrow else "page_ask_hint"],
@@ -185,12 +204,8 @@ class ChatPage:
         """Do what a button wants; return the notice of it."""
         service, caller, act = visit.service, visit.caller, visit.act
         match act.get("name"):
-            case "delete":
-                try:
-                    await service.delete(caller, act.get("thread", ""))
-                except ThreadBusy:
-                    return notice_html(visit.look.words["page_delete_busy"])
-                return info_html(visit.look.words["page_deleted"])
+            case "delete" | "rename" | "pin":
+                return await self._arrange(visit)
             case "again":
                 turns = await service.turns(caller, visit.conversation)
                 asked = next((turn for turn in turns if turn.turn_id == act.get("turn")), None)
@@ -220,6 +235,23 @@ class ChatPage:
             feedback = Feedback(rating=rating, comment=earlier.comment if earlier else "")
         await visit.service.rate(visit.caller, visit.conversation, turn, feedback)
         return info_html(visit.look.words["page_thanks"])
+
+    async def _arrange(self, visit: _Visit) -> str:
+        """Delete, name or pin a conversation; return the notice of it."""
+        service, caller, act, say = visit.service, visit.caller, visit.act, visit.look.words
+        thread = act.get("thread", "")
+        match act["name"]:
+            case "rename":
+                await service.rename(caller, thread, act.get("title", ""))
+            case "pin":
+                await service.pin(caller, thread, pinned=act.get("on") == "true")
+            case _:
+                try:
+                    await service.delete(caller, thread)
+                except ThreadBusy:
+                    return notice_html(say["page_delete_busy"])
+                return info_html(say["page_deleted"])
+        return ""
 
     def _begin(self, visit: _Visit, text: str) -> RunningTurn:
         # Nothing is awaited between the two: of two tabs that send at once, one is told to wait.
@@ -266,7 +298,10 @@ class ChatPage:
         """Return the page as the conversation is now."""
         look, live = visit.look, self._find_running(visit)
         turns = await self._turns(visit)
-        threads = _with_running(await visit.service.threads(visit.caller), visit.conversation, live)
+        if visit.find:
+            threads = await visit.service.find_threads(visit.caller, visit.find)
+        else:
+            threads = _with_running(await visit.service.threads(visit.caller), visit.conversation, live)
         rated = await visit.service.feedback(visit.caller, visit.conversation) if turns else {}
         shown = [
             turn_html(turn, look, rated.get(turn.turn_id), newest=live is None and turn is turns[-1])
@@ -282,7 +317,14 @@ class ChatPage:
         return {
             self.chat: "".join(shown) or ("" if live else welcome_html(look, questions)),
             self.live: running,
-            self.threads: threads_html(threads, visit.conversation, look, known=bool(turns) or live is not None),
+            self.threads: threads_html(
+                threads,
+                visit.conversation,
+                look,
+                known=bool(turns) or live is not None,
+                now=datetime.now(visit.zone),
+                searched=bool(visit.find),
+            ),
             self.notice: "",
             # Which of the two is seen, the script tells by what is shown: of two changes of `visible` that come one upon
             # the other, Gradio 6.31 may lose the second.
@@ -355,7 +397,15 @@ def visit_of(app: FastAPI, place: str, request: gr.Request) -> _Visit:
         str(request.session_hash),
         _object(said).get("narrow") is True,
         getattr(request.request.state, "allowance", UNLIMITED),
+        str(_object(said).get("find") or "").strip()[:_LONGEST_SEARCH],
+        _zone(_object(said).get("minutes")),
     )
+
+
+def _zone(minutes: Any) -> timezone:
+    """Return the zone that is so many minutes east of Greenwich; what no zone can be is UTC."""
+    known = isinstance(minutes, int) and -_LARGEST_OFFSET <= minutes <= _LARGEST_OFFSET
+    return timezone(timedelta(minutes=minutes)) if known else UTC
 
 
 def _object(said: Any) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def safe_html(
         hint: Returns what a citation shows, as HTML, by its number and the text in front of it; nothing if empty.
         marked: Sentences to highlight, as `passage_blocks` returns them.
     """
-    env = {
+    env: dict[str, Any] = {
         "above": [],
         "allowed": tuple(allowed_domains),
         "cited": frozenset(cited),

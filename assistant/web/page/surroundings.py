@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 from assistant.caller_faults import InsideFault, hidden
-from assistant.turns.transcript import ThreadSummary
+from assistant.turns.transcript import MAX_TITLE_CHARS, ThreadSummary
 from assistant.web.faults import TooMany, Unauthorized
 from assistant.web.page.look import Look
 from assistant.web.page.markdown import words
@@ -17,6 +18,10 @@ from rendering.texts import say as text_of
 _TITLE_LENGTH: Final = 80
 _LISTED: Final = 100
 """Conversations in the list; older ones are found by their addresses."""
+_WEEK: Final = 7
+"""Days after which a conversation is older than those of the week."""
+_PIN: Final = '<svg viewBox="0 0 20 20" aria-hidden="true"><path d="M7 3h6l-1 5 3 3H5l3-3zM10 11v6"/></svg>'
+_PENCIL: Final = '<svg viewBox="0 0 20 20" aria-hidden="true"><path d="M4 16l1-4 8-8 3 3-8 8z"/></svg>'
 _FAULTS: Final[dict[type[Exception], str]] = {
     ThreadBusy: "page_busy",
     ServerClosing: "page_closing",
@@ -48,34 +53,74 @@ def welcome_html(look: Look, questions: Sequence[str]) -> str:
     )
 
 
-def threads_html(threads: Sequence[ThreadSummary], current: str, look: Look, *, known: bool = True) -> str:
-    """Return the list of conversations; it tells the script whether the current one is stored.
+def finder_html(look: Look) -> str:
+    """Return the field that searches the list of conversations."""
+    label = look.say("find")
+    return f'<input type="search" id="g-search" aria-label="{label}" placeholder="{label}" autocomplete="off">'
+
+
+def threads_html(
+    threads: Sequence[ThreadSummary],
+    current: str,
+    look: Look,
+    *,
+    known: bool = True,
+    now: datetime | None = None,
+    searched: bool = False,
+) -> str:
+    """Return the list of conversations, by date; it tells the script whether the current one is stored.
 
     Args:
         threads: The conversations, newest first; the first hundred are listed.
         current: The conversation that the browser shows; may be empty.
         look: The reader's language and view.
         known: Whether the caller has such a conversation.
+        now: The reader's time, with their zone; UTC if not given.
+        searched: Whether these are the ones that a search found.
     """
     heading = (
         f'<h2 data-conversation="{words(current)}" data-known="{str(known).lower()}">{look.say("conversations")}</h2>'
     )
     if not threads:
-        return f'{heading}<p class="dim">{look.say("no_conversations")}</p>'
-    lines: list[str] = []
-    for summary in threads[:_LISTED]:
-        title = " ".join(summary.first_question.split())
-        title = title if len(title) <= _TITLE_LENGTH else f"{title[: _TITLE_LENGTH - 1]}…"
-        here = ' aria-current="true"' if summary.thread_id == current else ""
-        thread = words(summary.thread_id)
-        lines.append(
-            f'<li{here}><button type="button" class="open" data-act="open" data-thread="{thread}" '
-            f'title="{words(title)}">{words(title)}</button>'
-            f'<button type="button" class="drop" data-act="delete" data-thread="{thread}" '
-            f'data-sure="{look.say("delete_sure")}" aria-label="{look.say("delete")}: {words(title)}" '
-            f'title="{look.say("delete")}">×</button></li>'
-        )
-    return f"{heading}<ul>{''.join(lines)}</ul>"
+        return f'{heading}<p class="dim">{look.say("nothing_found" if searched else "no_conversations")}</p>'
+    moment = now or datetime.now(UTC)
+    groups: dict[str, list[str]] = {"pinned": []}
+    for summary in sorted(threads, key=lambda summary: not summary.pinned)[:_LISTED]:
+        age = "pinned" if summary.pinned else _age_of(summary.last_at, moment)
+        groups.setdefault(age, []).append(_thread(summary, current, look))
+    parts = (f"<h3>{look.say(f'when_{age}')}</h3><ul>{''.join(lines)}</ul>" for age, lines in groups.items() if lines)
+    return heading + "".join(parts)
+
+
+def _age_of(last_at: str, now: datetime) -> str:
+    """Return the group of a conversation by its last message; one that has just begun has none."""
+    try:
+        days = (now.date() - datetime.fromisoformat(last_at).astimezone(now.tzinfo).date()).days if last_at else 0
+    except (ValueError, OverflowError):
+        days = _WEEK  # written by nobody of ours
+    if days < 1:
+        return "today"
+    return "yesterday" if days == 1 else "week" if days < _WEEK else "older"
+
+
+def _thread(summary: ThreadSummary, current: str, look: Look) -> str:
+    title = " ".join((summary.title or summary.first_question).split())
+    title = words(title if len(title) <= _TITLE_LENGTH else f"{title[: _TITLE_LENGTH - 1]}…")
+    here = ' aria-current="true"' if summary.thread_id == current else ""
+    thread = words(summary.thread_id)
+    pin = look.say("unpin" if summary.pinned else "pin")
+    rename = look.say("rename")
+    return (
+        f'<li{here}><button type="button" class="open" data-act="open" data-thread="{thread}" '
+        f'title="{title}">{title}</button>'
+        f'<button type="button" class="small" data-act="pin" data-thread="{thread}" '
+        f'data-on="{str(not summary.pinned).lower()}" aria-label="{pin}: {title}" title="{pin}">{_PIN}</button>'
+        f'<button type="button" class="small" data-act="rename" data-thread="{thread}" data-title="{title}" '
+        f'data-ask="{look.say("rename_ask")}" aria-label="{rename}: {title}" title="{rename}">{_PENCIL}</button>'
+        f'<button type="button" class="small drop" data-act="delete" data-thread="{thread}" '
+        f'data-sure="{look.say("delete_sure")}" aria-label="{look.say("delete")}: {title}" '
+        f'title="{look.say("delete")}">×</button></li>'
+    )
 
 
 def header_html(look: Look, *, theme: bool = True) -> str:
@@ -137,6 +182,8 @@ def fault_text(error: Exception, look: Look) -> str:
     say = look.words
     if isinstance(error, InputError) and error.key in ("empty", "too_long"):
         return text_of(look.language, f"input_{error.key}", limit=MAX_MESSAGE_CHARS)
+    if isinstance(error, InputError) and error.key == "long_title":
+        return say["page_long_title"].format(limit=MAX_TITLE_CHARS)
     if isinstance(error, TooMany):
         return say["page_too_many"].format(seconds=error.retry_after_s)
     if key := next((key for kind, key in _FAULTS.items() if isinstance(error, kind)), ""):

@@ -34,6 +34,14 @@
   const language = () => stored("guardian-language") || here().searchParams.get("lang") || "";  // empty: the browser's
   const place = () => JSON.stringify({
     conversation: current(), language: language(), act: waiting, narrow: narrow(),
+    find: finding() ? finding().value : "", minutes: -new Date().getTimezoneOffset(),
+  });
+  const finding = () => document.querySelector("#g-search");
+  let typed = 0;
+  document.addEventListener("input", (event) => {
+    if (event.target !== finding()) return;
+    clearTimeout(typed);
+    typed = setTimeout(() => act({ name: "look" }), 250);
   });
   let waiting = {};
   let trigger = null;
@@ -247,6 +255,11 @@
     delete: (button) => {
       if (!confirm(button.dataset.sure)) return;
       act({ name: "delete", thread: button.dataset.thread });
+    },
+    pin: (button) => act({ name: "pin", thread: button.dataset.thread, on: button.dataset.on }),
+    rename: (button) => {
+      const title = prompt(button.dataset.ask, button.dataset.title);
+      if (title !== null) act({ name: "rename", thread: button.dataset.thread, title });
     },
     again: (button) => { act({ name: "again", turn: button.dataset.turn }); },
     finish: () => act({ name: "finish" }),
