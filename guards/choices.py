@@ -64,7 +64,7 @@ def nearest_headings(asked: str, items: Iterable[EvidenceItem], profile: Profile
         label = " ".join(" — ".join(filter(None, (item.title, heading))).split())
         if item.source not in OF_DOCUMENTS or telling.isdisjoint(stems(f"{label} {item.snippet}")):
             continue
-        if not _may_be_offered(label, item.source, profile, role):
+        if not may_be_offered(label, item.source, profile, role):
             continue
         choice = Choice(
             kind=ChoiceKind.HEADING,
@@ -85,7 +85,8 @@ def telling_words(asked: str) -> frozenset[str]:
     return frozenset(stems(asked)) - lexicon.vague_stems() - lexicon.light_stems() - lexicon.asking_stems()
 
 
-def _may_be_offered(label: str, source: Source, profile: Profile, role: str) -> bool:
+def may_be_offered(label: str, source: Source, profile: Profile, role: str) -> bool:
+    """Whether a role may see the name of a section in a kind of source, and ask for it."""
     if not stems(label) or len(label) > LONGEST_LABEL or MARK.search(label) or question_asks_for_secrets(label):
         return False
     found = (check_answer(label, profile, role, shown=(label,)), check_request(label, _type_of(source), profile, role))

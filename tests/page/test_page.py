@@ -333,6 +333,12 @@ def test_a_turn_can_be_stopped_and_asked_again(served: Served) -> None:
         expect(page.locator("article.turn .tools")).to_have_count(2)
         expect(page.locator(".chip:is(.checked, .quoted)")).to_have_count(1)
         assert page.locator(".question").all_inner_texts() == [f"You:\n{QUESTION}"] * 2
+        # A question that is changed is another turn, too; the one before stays.
+        page.get_by_role("button", name="Edit").first.click()
+        expect(page.locator("#g-box textarea")).to_be_focused()
+        expect(page.locator("#g-box textarea")).to_have_value(QUESTION)
+        ask(page, "How do I make a backup?")
+        assert page.locator(".question").all_inner_texts()[:2] == [f"You:\n{QUESTION}"] * 2
 
 
 def test_what_a_killed_process_left_half_finished_is_offered_and_finished(served: Served) -> None:

@@ -229,6 +229,13 @@ def test_a_users_view_has_the_answer_once_and_its_list_of_sources_as_links() -> 
         assert hidden not in html
 
 
+def test_what_may_follow_is_a_button_that_asks_it() -> None:
+    """Each has its words, harmless as HTML; where nothing follows, nothing is said of it."""
+    html = turn_html(answered("It is so [1].", item(1)), EN, follow_ups=["How do I <b>go on</b>?"])
+    assert 'data-act="example" data-text="How do I &lt;b&gt;go on&lt;/b&gt;?"' in html
+    assert 'class="next"' not in turn_html(answered("It is so [1].", item(1)), EN)
+
+
 def test_an_intent_that_repeats_the_question_is_folded_away() -> None:
     """What says more than the question stands open; both are there."""
     said = {

@@ -16,6 +16,7 @@ import gradio as gr
 from fastapi import FastAPI
 from pydantic_core import from_json
 
+from assistant.follow_ups import find_follow_ups
 from assistant.service import Caller, Question, Service
 from assistant.starter_questions import read_starter_questions
 from assistant.turns.feedback import Feedback, Rating
@@ -38,10 +39,13 @@ from assistant.web.page.surroundings import (
 )
 from contracts.enums import Language
 from contracts.errors import GuardianError, InputError, ThreadBusy, UnknownThread
+from contracts.result import StructuredAgentResult
 
 Changes = dict[Any, Any]
 _LONGEST_SEARCH: Final = 200
 """Characters that are searched for in the list of conversations."""
+_REMEMBERED: Final = 500
+"""Turns whose follow-up questions are kept."""
 _LARGEST_OFFSET: Final = 16 * 60
 """Minutes between a zone and UTC."""
 _PRIVATE: Final[dict[str, Any]] = {
@@ -85,6 +89,7 @@ class ChatPage:
         self._app = app
         profile = app.state.deployed.profile
         self._newest: dict[str, object] = {}
+        self._following: dict[tuple[object, ...], tuple[str, ...]] = {}
         look = Look(profile, profile.languages[0])
         say = look.words
         with gr.Blocks(title=profile.product, analytics_enabled=False, fill_width=True) as self.blocks:
@@ -303,8 +308,15 @@ class ChatPage:
         else:
             threads = _with_running(await visit.service.threads(visit.caller), visit.conversation, live)
         rated = await visit.service.feedback(visit.caller, visit.conversation) if turns else {}
+        following = await self._follow_ups(visit, turns[-1]) if turns and live is None else ()
         shown = [
-            turn_html(turn, look, rated.get(turn.turn_id), newest=live is None and turn is turns[-1])
+            turn_html(
+                turn,
+                look,
+                rated.get(turn.turn_id),
+                newest=live is None and turn is turns[-1],
+                follow_ups=following if turn is turns[-1] else (),
+            )
             for turn in turns
             if live is None or turn.turn_id != live.turn_id
         ]
@@ -331,6 +343,19 @@ class ChatPage:
             self.send: gr.update(value=say["page_send"]),
             self.stop: gr.update(value=say["page_stop"]),
         }
+
+    async def _follow_ups(self, visit: _Visit, turn: Turn) -> tuple[str, ...]:
+        """Return the questions that may follow a turn; looked up once while it is among the last that were drawn."""
+        caller = visit.caller
+        key = (caller.name, caller.role, turn.thread_id, turn.turn_id, turn.finished_at)
+        if key not in self._following:
+            if turn.result is None:
+                return ()
+            if len(self._following) >= _REMEMBERED:
+                self._following.clear()
+            result = StructuredAgentResult.model_validate(turn.result)
+            self._following[key] = await find_follow_ups(visit.service, caller, result)
+        return self._following[key]
 
     async def _turns(self, visit: _Visit) -> list[Turn]:
         if not visit.conversation:

@@ -34,10 +34,19 @@ _THUMB: Final = (
 )
 
 
-def turn_html(turn: Turn, look: Look, rated: Feedback | None = None, *, newest: bool = False) -> str:
+def turn_html(
+    turn: Turn, look: Look, rated: Feedback | None = None, *, newest: bool = False, follow_ups: Sequence[str] = ()
+) -> str:
     """Return a turn of a conversation as its reader may see it, with their rating of its answer.
 
     Choices are buttons in the newest turn. In older turns they are a numbered list, because they were answered there.
+
+    Args:
+        turn: The turn.
+        look: The reader's language and view.
+        rated: Their rating.
+        newest: Whether it is the last of its conversation, and none runs.
+        follow_ups: Questions to go on with.
     """
     if turn.result is None:
         return _article(turn.turn_id, turn.question, _render_unfinished(look), look)
@@ -53,6 +62,7 @@ def turn_html(turn: Turn, look: Look, rated: Feedback | None = None, *, newest: 
     if look.operator:
         body.insert(0, badges_html(result, look))
     body.append(_tools(view, turn, look, rated, rateable=_kind(view, result) != "stopped"))
+    body.append(_follow_ups(follow_ups, look))
     if look.operator:
         body.append(panels_html(result, turn, look))
     return _article(turn.turn_id, turn.question, "".join(body), look)
@@ -134,6 +144,16 @@ def _choices(view: UserView) -> str:
     return f'<ol class="offered" lang="{view.language}" aria-label="{label}">{items}</ol>'
 
 
+def _follow_ups(questions: Sequence[str], look: Look) -> str:
+    if not questions:
+        return ""
+    buttons = "".join(
+        f'<button type="button" data-act="example" data-text="{words(text)}">{words(text)}</button>'
+        for text in questions
+    )
+    return f'<div class="next"><p class="dim">{look.say("follow_ups")}:</p><div class="examples">{buttons}</div></div>'
+
+
 def answer_body(view: UserView) -> str:
     """Return an answer without what the page shows separately: the intent in front and the list of sources at the end."""
     heading = f"**{texts(view.language)['user_intent_prefix']}**"
@@ -169,6 +189,7 @@ def _tools(view: UserView, turn: Turn, look: Look, rated: Feedback | None, *, ra
     buttons = [
         f'<button type="button" data-act="copy" {copied}>{look.say("copy")}</button>',
         f'<button type="button" data-act="again" data-turn="{words(turn.turn_id)}">{look.say("retry")}</button>',
+        f'<button type="button" data-act="edit" title="{look.say("edit_hint")}">{look.say("edit")}</button>',
     ]
     thumbs = ""
     for act, rating in (("good", Rating.UP), ("bad", Rating.DOWN)) if rateable else ():

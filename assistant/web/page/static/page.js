@@ -262,6 +262,8 @@
       if (title !== null) act({ name: "rename", thread: button.dataset.thread, title });
     },
     again: (button) => { act({ name: "again", turn: button.dataset.turn }); },
+    // What was asked stays on record: the changed question is another turn.
+    edit: (button) => write(button.closest("article.turn").querySelector(".question").lastChild.textContent),
     finish: () => act({ name: "finish" }),
     drop: () => act({ name: "drop" }),
     good: (button) => act({ name: "good", turn: button.dataset.turn }),
