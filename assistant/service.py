@@ -337,6 +337,14 @@ class Service:
             raise _unknown_thread(thread)
         return [_renamed_turn(with_readable_result(turn), thread) for turn in turns]
 
+    def stored_id(self, caller: Caller, thread: str) -> str:
+        """Return the id under which a caller's conversation is stored, whether there is one or not."""
+        return self._inner(caller, thread)
+
+    async def shared_turns(self, stored_id: str, most: int) -> list[Turn]:
+        """Return the first turns of whoever's conversation, by its stored id: for links that were signed for it."""
+        return [with_readable_result(turn) for turn in (await self._store.turns(stored_id))[:most]]
+
     async def rate(self, caller: Caller, thread: str, turn_id: str, feedback: Feedback) -> Feedback:
         """Store the caller's rating of an answer, which replaces their earlier one; return it as stored.
 

@@ -375,6 +375,11 @@ class ServerSettings(Group):
         "Addresses or networks of proxies in front of the server, with commas between: to them that bound does not apply.",
         "Адреса или сети прокси перед сервером через запятую: на них это ограничение не распространяется.",
     )
+    share_days: kinds.Whole = variable("GUARDIAN_SHARE_DAYS", 0, least=0, most=366)(
+        "Days for which a link to a conversation of the chat page is valid, for readers with the same role; "
+        "0: nobody can share one.",
+        "Сколько дней действует ссылка на диалог страницы чата для читателей с той же ролью; 0 — делиться нельзя.",
+    )
     origins: kinds.Origins = variable("GUARDIAN_CORS_ORIGINS", ())(
         "Web pages from elsewhere that may ask the server: addresses like http://localhost:3000, with commas between; "
         "empty: none.",

@@ -111,6 +111,7 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "GUARDIAN_MAX_UPLOAD_BYTES": "5000000",
         "GUARDIAN_CONNECTIONS_PER_ADDRESS": "7",
         "GUARDIAN_PROXIES": "10.0.0.0/8",
+        "GUARDIAN_SHARE_DAYS": "7",
         "GUARDIAN_CORS_ORIGINS": "https://desk.example",
         "GUARDIAN_VISITORS": "on",
         "GUARDIAN_VISITOR_DAYS": "7",

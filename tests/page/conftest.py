@@ -195,7 +195,9 @@ def served(desk: Desk, browser: Browser) -> Iterator[Served]:
     keys = keys_of(deployment(environment=desk.environment))
     made = {name: keys.add(name, role, FEW.get(name, 100_000)) for name, role in ROLES.items()}
     with fake_server() as model:
-        having = desk.having(GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=model.url, OPENAI_API_KEY="none")
+        having = desk.having(
+            GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=model.url, OPENAI_API_KEY="none", GUARDIAN_SHARE_DAYS="7"
+        )
         command = [part for part in having.command("ui", "--port", "0") if part not in ("-W", "error")]
         with subprocess.Popen(command, env=having.environment, cwd=desk.cwd, stdout=subprocess.PIPE, text=True) as ui:
             try:

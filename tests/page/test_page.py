@@ -404,6 +404,42 @@ def test_conversations_are_listed_exported_begun_anew_and_deleted(served: Served
         assert page.get_by_role("button", name="Lending <b>", exact=True).count() == 0
 
 
+def test_a_conversation_is_shared_as_it_is_by_a_link_for_the_same_role(served: Served) -> None:
+    """Others with the role read the turns that there were, masked, and operators do; nobody reads what came later."""
+
+    def read(name: str, link: str) -> httpx.Response:
+        return httpx.get(link, auth=(name, served.keys[name]), trust_env=False)
+
+    links: dict[str, str] = {}
+    for name in ("anna", "olga"):
+        with served.visit(name) as page:
+            expect(page.get_by_role("button", name="Share")).not_to_be_visible()
+            ask(page, f"{QUESTION} I am anna@firma.ru")
+            page.get_by_role("button", name="Share").click()
+            page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+            page.get_by_role("button", name="Copy the link").click()
+            page.get_by_role("button", name="Copied").wait_for()
+            links[name] = page.evaluate("copied")
+            ask(page, LAMP)
+            if name == "anna":
+                # Once it is deleted, the link ends before its time.
+                for other in ("vera", "olga"):
+                    shown = read(other, links[name])
+                    assert shown.status_code == 200
+                    assert "[redacted: email]" in shown.text
+                    assert "restore" in shown.text
+                    for hidden in ("anna@firma", LAMP, "lumens", "badge", "panel", "data-act"):
+                        assert hidden not in shown.text
+                page.once("dialog", lambda dialog: dialog.accept())
+                page.locator("#g-threads [aria-current] [data-act=delete]").click()
+                expect(page.locator(".notice")).to_contain_text("deleted")
+    assert read("olga", links["olga"]).status_code == 200
+    for name, link in (("vera", links["anna"]), ("vera", links["olga"]), ("olga", f"{links['olga']}x")):
+        assert read(name, link).status_code == 404
+        assert "not valid" in read(name, link).text
+    assert httpx.get(links["olga"], trust_env=False).status_code == 401
+
+
 # ------------------------------------------------------------------------------------------------ hostile text, faults
 
 

@@ -22,7 +22,7 @@ from assistant.web.page.languages import language_of
 from assistant.web.page.look import Look
 from assistant.web.page.markdown import leads_out, passage_blocks, safe_html, words
 from assistant.web.page.render import TurnProgress, answer_body, turn_html
-from assistant.web.page.small_pages import export_conversation, passages_html
+from assistant.web.page.small_pages import export_conversation, passages_html, shared_html
 from assistant.web.page.surroundings import fault_text, header_html, info_html, notice_html, threads_html, welcome_html
 from contracts.calls import ModelCall
 from contracts.enums import (
@@ -497,6 +497,21 @@ def test_a_conversation_is_exported_as_its_user_saw_it() -> None:
     assert "> One\n> two" in text
     assert "It is so [1]." in text
     assert "(not finished)" in text
+
+
+def test_a_shared_conversation_is_masked_and_has_no_buttons() -> None:
+    """Question, answer and sources stand there, harmless as HTML; a half-finished turn is left out."""
+    told = answered("It is anna@firma.ru [1].", item(1, title="By boris@firma.ru"), question="<b> olga@firma.ru?")
+    html = shared_html([told, turn_of(None, "Left?")], EN, 1_790_000_000)
+    assert "firma" not in html
+    assert html.count("[redacted: email]") == 3
+    assert "&lt;b&gt; [redacted: email]?" in html
+    assert "until 2026-09-21" in html
+    for hidden in ("<button", "Left?", "/page/passage", "tooltip"):
+        assert hidden not in html
+    assert "This link is not valid." in shared_html([], EN, 0)
+    assert 'data-act="share"' not in header_html(EN)
+    assert 'data-act="share"' in header_html(EN, share=True)
 
 
 def test_the_list_of_conversations_is_bounded_and_marks_the_current_one() -> None:

@@ -18,6 +18,7 @@ from pydantic_core import from_json
 
 from assistant.follow_ups import find_follow_ups
 from assistant.service import Caller, Question, Service
+from assistant.sharing import ShareLinks
 from assistant.starter_questions import read_starter_questions
 from assistant.turns.feedback import Feedback, Rating
 from assistant.turns.running_turn import RunningTurn
@@ -34,6 +35,7 @@ from assistant.web.page.surroundings import (
     header_html,
     info_html,
     notice_html,
+    share_html,
     threads_html,
     welcome_html,
 )
@@ -83,10 +85,12 @@ class ChatPage:
 
     Args:
         app: The application, with the state of `assistant.web.app`; its service is open whenever an event comes.
+        shares: Signs links to conversations; `None` if they cannot be shared.
     """
 
-    def __init__(self, app: FastAPI) -> None:
+    def __init__(self, app: FastAPI, shares: ShareLinks | None = None) -> None:
         self._app = app
+        self._shares = shares
         profile = app.state.deployed.profile
         self._newest: dict[str, object] = {}
         self._following: dict[tuple[object, ...], tuple[str, ...]] = {}
@@ -94,7 +98,7 @@ class ChatPage:
         say = look.words
         with gr.Blocks(title=profile.product, analytics_enabled=False, fill_width=True) as self.blocks:
             self.header = gr.HTML(
-                header_html(look), apply_default_css=False, elem_id="g-header", js_on_load=script.READY
+                self._header(look), apply_default_css=False, elem_id="g-header", js_on_load=script.READY
             )
             with gr.Row(elem_id="g-main"):
                 with gr.Column(elem_id="g-side"):
@@ -160,7 +164,7 @@ class ChatPage:
         look, say = visit.look, visit.look.words
         drawn = {
             **await self._draw(visit),
-            self.header: header_html(look),
+            self.header: self._header(look),
             self.fresh: gr.update(value=say["page_new"]),
             self.finder: finder_html(look),
             self.box: gr.update(
@@ -211,6 +215,8 @@ class ChatPage:
         match act.get("name"):
             case "delete" | "rename" | "pin":
                 return await self._arrange(visit)
+            case "share":
+                return await self._share(visit)
             case "again":
                 turns = await service.turns(caller, visit.conversation)
                 asked = next((turn for turn in turns if turn.turn_id == act.get("turn")), None)
@@ -257,6 +263,20 @@ class ChatPage:
                     return notice_html(say["page_delete_busy"])
                 return info_html(say["page_deleted"])
         return ""
+
+    def _header(self, look: Look) -> str:
+        return header_html(look, share=self._shares is not None)
+
+    async def _share(self, visit: _Visit) -> str:
+        """Make a link to the conversation as it is now; return the notice of it."""
+        if self._shares is None:
+            return ""
+        turns = await visit.service.turns(visit.caller, visit.conversation)
+        stored = visit.service.stored_id(visit.caller, visit.conversation)
+        done = sum(turn.result is not None for turn in turns)
+        token, shared = self._shares.sign(stored, done, visit.caller.role)
+        day = datetime.fromtimestamp(shared.until, visit.zone).date().isoformat()
+        return share_html(f"/page/shared?s={token}", visit.look, visit.caller.role, day)
 
     def _begin(self, visit: _Visit, text: str) -> RunningTurn:
         # Nothing is awaited between the two: of two tabs that send at once, one is told to wait.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.resources import files
 from typing import Annotated, Final, Protocol
 from urllib.parse import quote
@@ -18,6 +20,7 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assistant.service import Caller
+from assistant.sharing import ShareLinks
 from assistant.turns.views import cited_of, said_by
 from assistant.web.callers import Asker, Callers, Served, presented_key
 from assistant.web.faults import TooMany, Unauthorized, fault_response
@@ -26,7 +29,13 @@ from assistant.web.page.documents import document_routes
 from assistant.web.page.look import Look, look_for
 from assistant.web.page.queue import own_session, read_cancel, read_event, unknown_session
 from assistant.web.page.review import install_review
-from assistant.web.page.small_pages import STATIC_HEADERS, export_conversation, no_export_html, passages_html
+from assistant.web.page.small_pages import (
+    STATIC_HEADERS,
+    export_conversation,
+    no_export_html,
+    passages_html,
+    shared_html,
+)
 from assistant.web.paths import wrong_method
 from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.evidence import EvidenceItem
@@ -88,13 +97,15 @@ def mount_page(app: FastAPI) -> None:
     from assistant.web.page.script import head
 
     callers: Callers = app.state.callers
-    app.include_router(_pages(app))
-    app.include_router(document_routes(app.state.deployed, app.state.indexing))
+    deployed, days = app.state.deployed, app.state.deployed.settings.server.share_days
+    shares = ShareLinks.open(deployed.share_key_file, days) if days else None
+    app.include_router(_pages(app, shares))
+    app.include_router(document_routes(deployed, app.state.indexing))
     app.include_router(_widget())
     if callers.visitors:
         app.include_router(_sign_in(callers))
     install_review(app)
-    page = ChatPage(app)
+    page = ChatPage(app, shares)
     gr.mount_gradio_app(
         app,
         page.blocks,
@@ -254,7 +265,7 @@ def _replay(scope: Scope, said: BaseModel, receive: Receive) -> Receive:
     return replay_body(body, receive)
 
 
-def _pages(app: FastAPI) -> APIRouter:
+def _pages(app: FastAPI, shares: ShareLinks | None) -> APIRouter:
     router = APIRouter(prefix="/page", include_in_schema=False)
     profile = app.state.deployed.profile
 
@@ -295,6 +306,16 @@ def _pages(app: FastAPI) -> APIRouter:
         headers = {**STATIC_HEADERS, "Content-Security-Policy": _STATIC_POLICY}
         html = passages_html(items, look, said_by(result) if result else None)
         return HTMLResponse(html, 200 if items else 404, headers)
+
+    @router.get("/shared")
+    async def shared(request: Request, service: Served, caller: Asker, s: Annotated[str, Query()] = "") -> HTMLResponse:
+        look = replace(look_of(request, caller.role, ""), operator=False)
+        link = shares.read(s) if shares else None
+        allowed = link is not None and (link.role == caller.role or profile.sees_all(caller.role))
+        turns = await service.shared_turns(link.thread, link.turns) if link and allowed else []
+        html = await asyncio.to_thread(shared_html, turns, look, link.until if link else 0)
+        headers = {**STATIC_HEADERS, "Content-Security-Policy": _STATIC_POLICY, "X-Robots-Tag": "noindex"}
+        return HTMLResponse(html, 200 if turns else 404, headers)
 
     @router.get("/export/{thread:path}.md")
     async def export(request: Request, service: Served, caller: Asker, thread: str, lang: str = "") -> Response:

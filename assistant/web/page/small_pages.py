@@ -1,16 +1,21 @@
-"""Small separate pages: a cited passage, an export."""
+"""Small separate pages: a cited passage, a shared conversation, an export."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Final
 
+from assistant.sharing import mask_view, mask_words
 from assistant.turns.transcript import Turn
+from assistant.turns.views import user_view
 from assistant.web.page.citations import lines_text, source_name, supporting_sentences
-from assistant.web.page.look import Look
-from assistant.web.page.markdown import safe_html, words
+from assistant.web.page.look import Look, anchor_of, outward_link
+from assistant.web.page.markdown import leads_out, safe_html, words
 from assistant.web.page.panels import article_address
+from assistant.web.page.render import answer_body
 from contracts.evidence import EvidenceItem
+from contracts.result import CitedSource, StructuredAgentResult
 
 STATIC_HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
@@ -44,6 +49,50 @@ def _passage(item: EvidenceItem, look: Look, said: Sequence[str]) -> str:
     html = safe_html(item.snippet, look.profile.allowed_link_domains, marked=marked)
     lines = f'<p class="dim">{words(lines_text(item, look))}</p>' if item.lines else ""
     return f'{lines}<div class="answer">{html}</div>'
+
+
+def shared_html(turns: Sequence[Turn], look: Look, until: int) -> str:
+    """Return the page of a shared conversation, with personal data masked; or one that says that the link is not valid.
+
+    Args:
+        turns: The turns that may be read; those without an answer are left out.
+        look: The reader's language; the operator's view of others' conversations is not for links.
+        until: When the link ends, in seconds since 1970.
+    """
+    if not turns:
+        return small_page(look.say("no_share"), f"<p>{look.say('no_share_way_out')}</p>", look)
+    day = datetime.fromtimestamp(until, UTC).date().isoformat()
+    note = f'<p class="dim">{look.say("shared_note", day=day)}</p>'
+    body = "".join(_shared_turn(turn, look) for turn in turns if turn.result is not None)
+    return small_page(look.say("shared_title", product=look.profile.product), f"{note}{body}", look)
+
+
+def _shared_turn(turn: Turn, look: Look) -> str:
+    profile = look.profile
+    view = mask_view(user_view(StructuredAgentResult.model_validate(turn.result), profile), profile)
+    anchor = f"{anchor_of(turn.turn_id)}-s"
+    numbers = [source.number for source in view.sources]
+    body = answer_body(view)
+    if body.startswith("{"):
+        html = f'<pre tabindex="0"><code>{words(body)}</code></pre>'
+    else:
+        html = safe_html(body, profile.allowed_link_domains, numbers, anchor, look.contacts)
+    sources = "".join(
+        f'<li id="{anchor}{source.number}"><span class="cite">{source.number}</span> {_shared_source(source, look)}</li>'
+        for source in view.sources
+    )
+    listed = f'<div class="sources"><h2>{look.say("sources")}</h2><ol>{sources}</ol></div>' if sources else ""
+    return (
+        f'<article class="turn"><div class="question"><span class="sr">{look.say("you")}: </span>'
+        f'{words(mask_words(turn.question, profile))}</div><div class="reply"><span class="sr">{look.say("assistant")}: '
+        f'</span><div class="answer" lang="{view.language}">{html}</div>{listed}</div></article>'
+    )
+
+
+def _shared_source(source: CitedSource, look: Look) -> str:
+    title = source.title or source.url
+    leads = leads_out(source.url, look.profile.allowed_link_domains)
+    return outward_link(source.url, title, look) if leads else words(title)
 
 
 def no_export_html(look: Look) -> str:

@@ -123,8 +123,14 @@ def _thread(summary: ThreadSummary, current: str, look: Look) -> str:
     )
 
 
-def header_html(look: Look, *, theme: bool = True) -> str:
-    """Return the page's header."""
+def header_html(look: Look, *, theme: bool = True, share: bool = False) -> str:
+    """Return the page's header.
+
+    Args:
+        look: The reader's language and view.
+        theme: Whether it has a button for light and dark.
+        share: Whether it has one that shares the conversation.
+    """
     others = [language for language in look.profile.languages if language is not look.language]
     switch = "".join(
         f'<button type="button" data-act="language" data-language="{other}" lang="{other}" '
@@ -152,6 +158,13 @@ def header_html(look: Look, *, theme: bool = True) -> str:
         if theme
         else ""
     )
+    shares = (
+        f'<button type="button" data-act="share" title="{look.say("share_hint")}" hidden>'
+        f'<span class="long">{look.say("share")}</span>'
+        f'<span class="short"><span aria-hidden="true">↗</span><span class="sr">{look.say("share")}</span></span></button>'
+        if share
+        else ""
+    )
     return (
         f'<div class="bar" data-language="{look.language}" data-title="{title}">'
         f'<a class="skip" href="#g-chat" data-act="skip" data-to="talk">{look.say("skip_talk")}</a>'
@@ -163,7 +176,7 @@ def header_html(look: Look, *, theme: bool = True) -> str:
         f'<div class="actions">{review}{documents}<a class="button" data-act="export" href="#" aria-label="{look.say("export")}" '
         f'title="{look.say("export_hint")}" hidden><span class="long">{look.say("export")}</span>'
         f'<span class="short" aria-hidden="true">⤓</span></a>'
-        f"{switch}{light}</div></div>"
+        f"{shares}{switch}{light}</div></div>"
     )
 
 
@@ -175,6 +188,23 @@ def notice_html(text: str) -> str:
 def info_html(text: str) -> str:
     """Return a notice above the input that warns of nothing: something was done that was asked for."""
     return f'<p class="notice info" role="status">{words(text)}</p>'
+
+
+def share_html(link: str, look: Look, role: str, day: str) -> str:
+    """Return the notice of a new link to a conversation, with a button that copies it.
+
+    Args:
+        link: The path of the link.
+        look: The reader's language.
+        role: Whom it is for.
+        day: The day on which it ends.
+    """
+    return (
+        f'<p class="notice info" role="status">{look.say("share_made", role=role, day=day)} '
+        f'<a href="{words(link)}" target="_blank" rel="noopener">{look.say("share_open")}</a> '
+        f'<button type="button" data-act="copy" data-link="{words(link)}" data-done="{look.say("copied")}">'
+        f"{look.say('share_copy')}</button></p>"
+    )
 
 
 def fault_text(error: Exception, look: Look) -> str:

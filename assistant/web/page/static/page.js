@@ -28,6 +28,8 @@
     const link = document.querySelector("[data-act=export]");
     if (!link) return;
     link.hidden = !conversation() || listedAs(conversation()) !== "true";
+    const share = document.querySelector("[data-act=share]");
+    if (share) share.hidden = link.hidden;
     link.href = `/page/export/${encodeURIComponent(conversation())}.md?lang=${language()}`;
   };
   const narrow = () => matchMedia("(max-width: 760px)").matches;
@@ -209,7 +211,8 @@
     }
   };
   const copy = async (button) => {
-    await clip(button.dataset.text, button);
+    const link = button.dataset.link;
+    await clip(link ? new URL(link, location.origin).href : button.dataset.text, button);
     const before = button.textContent;
     button.textContent = button.dataset.done;
     setTimeout(() => { button.textContent = before; }, 1500);
@@ -264,6 +267,7 @@
     again: (button) => { act({ name: "again", turn: button.dataset.turn }); },
     // What was asked stays on record: the changed question is another turn.
     edit: (button) => write(button.closest("article.turn").querySelector(".question").lastChild.textContent),
+    share: () => act({ name: "share" }),
     finish: () => act({ name: "finish" }),
     drop: () => act({ name: "drop" }),
     good: (button) => act({ name: "good", turn: button.dataset.turn }),
