@@ -334,7 +334,7 @@ def test_a_turn_can_be_stopped_and_asked_again(served: Served) -> None:
         expect(page.locator(".chip:is(.checked, .quoted)")).to_have_count(1)
         assert page.locator(".question").all_inner_texts() == [f"You:\n{QUESTION}"] * 2
         # A question that is changed is another turn, too; the one before stays.
-        page.get_by_role("button", name="Edit").first.click()
+        page.get_by_role("button", name="Edit the question").first.click()
         expect(page.locator("#g-box textarea")).to_be_focused()
         expect(page.locator("#g-box textarea")).to_have_value(QUESTION)
         ask(page, "How do I make a backup?")

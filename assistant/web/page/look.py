@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 from urllib.parse import urlencode
 
 from assistant.turns.progress import phrases
@@ -13,6 +14,9 @@ from assistant.web.page.languages import language_of
 from assistant.web.page.markdown import contact_addresses, words
 from contracts.enums import Language
 from contracts.profile import Profile
+
+PENCIL: Final = '<svg viewBox="0 0 20 20" aria-hidden="true"><path d="M4 16l1-4 8-8 3 3-8 8z"/></svg>'
+"""The sign on buttons that change what was written."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from assistant.turns.feedback import Feedback, Rating
 from assistant.turns.transcript import Turn
 from assistant.turns.views import Stage, UserView, cited_by_number, user_event, user_view
 from assistant.web.page.citations import hint_html
-from assistant.web.page.look import Look, anchor_of, outward_link, passage_url
+from assistant.web.page.look import PENCIL, Look, anchor_of, outward_link, passage_url
 from assistant.web.page.markdown import leads_out, safe_html, words
 from assistant.web.page.panels import badges_html, panels_html, step_html
 from contracts.enums import CallPurpose, Outcome, Source
@@ -65,13 +65,19 @@ def turn_html(
     body.append(_follow_ups(follow_ups, look))
     if look.operator:
         body.append(panels_html(result, turn, look))
-    return _article(turn.turn_id, turn.question, "".join(body), look)
+    return _article(turn.turn_id, turn.question, "".join(body), look, editable=True)
 
 
-def _article(turn_id: str, question: str, body: str, look: Look) -> str:
+def _article(turn_id: str, question: str, body: str, look: Look, *, editable: bool = False) -> str:
+    edit = (
+        f'<button type="button" data-act="edit" aria-label="{look.say("edit")}" title="{look.say("edit_hint")}">'
+        f"{PENCIL}</button>"
+        if editable
+        else ""
+    )
     return (
-        f'<article class="turn" id="{anchor_of(turn_id)}">'
-        f'<div class="question"><span class="sr">{look.say("you")}: </span>{words(question)}</div>'
+        f'<article class="turn" id="{anchor_of(turn_id)}"><div class="asked">{edit}'
+        f'<div class="question"><span class="sr">{look.say("you")}: </span>{words(question)}</div></div>'
         f'<div class="reply"><span class="sr">{look.say("assistant")}: </span>{body}</div></article>'
     )
 
@@ -189,7 +195,6 @@ def _tools(view: UserView, turn: Turn, look: Look, rated: Feedback | None, *, ra
     buttons = [
         f'<button type="button" data-act="copy" {copied}>{look.say("copy")}</button>',
         f'<button type="button" data-act="again" data-turn="{words(turn.turn_id)}">{look.say("retry")}</button>',
-        f'<button type="button" data-act="edit" title="{look.say("edit_hint")}">{look.say("edit")}</button>',
     ]
     thumbs = ""
     for act, rating in (("good", Rating.UP), ("bad", Rating.DOWN)) if rateable else ():

@@ -9,7 +9,7 @@ from typing import Final
 from assistant.caller_faults import InsideFault, hidden
 from assistant.turns.transcript import MAX_TITLE_CHARS, ThreadSummary
 from assistant.web.faults import TooMany, Unauthorized
-from assistant.web.page.look import Look
+from assistant.web.page.look import PENCIL, Look
 from assistant.web.page.markdown import words
 from contracts.errors import GuardianError, InputError, ServerClosing, ThreadBusy, TurnStopped, UnknownThread
 from guards.message_check import MAX_MESSAGE_CHARS
@@ -21,7 +21,6 @@ _LISTED: Final = 100
 _WEEK: Final = 7
 """Days after which a conversation is older than those of the week."""
 _PIN: Final = '<svg viewBox="0 0 20 20" aria-hidden="true"><path d="M7 3h6l-1 5 3 3H5l3-3zM10 11v6"/></svg>'
-_PENCIL: Final = '<svg viewBox="0 0 20 20" aria-hidden="true"><path d="M4 16l1-4 8-8 3 3-8 8z"/></svg>'
 _FAULTS: Final[dict[type[Exception], str]] = {
     ThreadBusy: "page_busy",
     ServerClosing: "page_closing",
@@ -116,7 +115,7 @@ def _thread(summary: ThreadSummary, current: str, look: Look) -> str:
         f'<button type="button" class="small" data-act="pin" data-thread="{thread}" '
         f'data-on="{str(not summary.pinned).lower()}" aria-label="{pin}: {title}" title="{pin}">{_PIN}</button>'
         f'<button type="button" class="small" data-act="rename" data-thread="{thread}" data-title="{title}" '
-        f'data-ask="{look.say("rename_ask")}" aria-label="{rename}: {title}" title="{rename}">{_PENCIL}</button>'
+        f'data-ask="{look.say("rename_ask")}" aria-label="{rename}: {title}" title="{rename}">{PENCIL}</button>'
         f'<button type="button" class="small drop" data-act="delete" data-thread="{thread}" '
         f'data-sure="{look.say("delete_sure")}" aria-label="{look.say("delete")}: {title}" '
         f'title="{look.say("delete")}">×</button></li>'
