@@ -61,8 +61,9 @@ async def ask_all(
             await runner.run("warm-up", text, context=context)  # imports and first connections are nobody's time
         for case in tqdm(cases, unit=" turns", file=sys.stderr, leave=False):
             raw: dict[str, Any] = {}
-            for text in case.says:
-                raw = await runner.run(case.id, text, context=context)
+            for number, text in enumerate(case.says):
+                # With ids of its own, a turn that is handed off names the same number whenever it is asked.
+                raw = await runner.run(case.id, text, turn_id=str(number), context=context)
             asked.append(CaseResult(case, StructuredAgentResult.model_validate(raw)))
     return asked
 

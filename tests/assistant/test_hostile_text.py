@@ -290,6 +290,12 @@ QUESTIONS = [
 ]
 
 
+def words_of(result: dict[str, Any]) -> str:
+    """Return an answer without the number of a hand-off, which each turn has its own of."""
+    number = result["hand_off"]["number"] if result["hand_off"] else ""
+    return result["answer_text"].replace(number, "") if number else result["answer_text"]
+
+
 def test_orders_in_a_document_change_no_answer_and_no_verdict(shelf: Desk) -> None:
     """With a page full of orders indexed, every question ends as before, by the same rows, in the same words."""
     before = [shelf.result(question) for question in QUESTIONS]
@@ -299,7 +305,7 @@ def test_orders_in_a_document_change_no_answer_and_no_verdict(shelf: Desk) -> No
     assert shelf.here("search", "HACKED", "--json").json
     for question, old in zip(QUESTIONS, before, strict=True):
         new = shelf.result(question)
-        assert (new["outcome"], new["answer_text"]) == (old["outcome"], old["answer_text"])
+        assert (new["outcome"], words_of(new)) == (old["outcome"], words_of(old))
         assert decided(new) == decided(old)
 
 
