@@ -14,7 +14,7 @@ from assistant.web.openai_protocol import finish_of
 from assistant.web.page.look import Look
 from assistant.web.page.render import turn_html
 from contracts.enums import Language, Outcome, RequiredAction, RiskLevel, SGRAction, Verdict
-from contracts.evidence import EvidenceItem
+from contracts.evidence import EvidenceItem, group_articles
 from contracts.profile import Role
 from contracts.report import GuardianReport
 from contracts.result import StructuredAgentResult
@@ -45,7 +45,7 @@ def turn(language: Language = Language.EN) -> StructuredAgentResult:
         outcome=Outcome.PAGES_SHOWN,
         answer_text=pages_text("pages_shown", "Nothing is sure.", pages, evidence, language, PAGES),
         action=SGRAction.NORMAL,
-        final_articles=evidence,
+        final_articles=group_articles(evidence),
         guardian=report,
         pages=shown_pages(pages, evidence, language, PAGES),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contracts.enums import Language, Outcome, PartStatus, RiskLevel, Source, Verdict
-from contracts.evidence import EvidenceItem
+from contracts.evidence import EvidenceItem, group_articles
 from contracts.report import DecisionRecord, GuardianReport, PartFinding
 from contracts.result import ShownPage, StructuredAgentResult
 from evals.answers.grades import Grade, cause, estimate, grade
@@ -37,7 +37,7 @@ def answered(draft: str) -> StructuredAgentResult:
         language=Language.EN,
         outcome=Outcome.ANSWERED,
         answer_text=f"{draft}\n\n**Sources**\n\n- [1] Backup",
-        final_articles=EVIDENCE,
+        final_articles=group_articles(EVIDENCE),
         guardian=report,
     )
 
@@ -45,7 +45,7 @@ def answered(draft: str) -> StructuredAgentResult:
 def ended(outcome: Outcome, *shown: int) -> StructuredAgentResult:
     pages = [ShownPage(number=n, title="", sentence="", ref=f"doc:{n}#1") for n in shown]
     return StructuredAgentResult(
-        language=Language.EN, outcome=outcome, answer_text="", final_articles=EVIDENCE, pages=pages
+        language=Language.EN, outcome=outcome, answer_text="", final_articles=group_articles(EVIDENCE), pages=pages
     )
 
 

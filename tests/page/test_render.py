@@ -343,6 +343,14 @@ def test_a_citation_shows_the_sentence_that_it_rests_on_in_its_passage() -> None
     assert re.findall('aria-describedby="([^"]*)"', html) == re.findall('role="tooltip" id="([^"]*)"', html)
 
 
+def test_a_text_of_citations_alone_shows_no_more_than_a_person_reads() -> None:
+    """Thousands of citations do not make a page of megabytes."""
+    said = " ".join(f"The kettle boils at {n} degrees [{n % 2 + 1}]." for n in range(3000))
+    html = turn_html(answered(said, item(1, snippet=KETTLE), item(2, snippet=KETTLE)), EN)
+    assert html.count('role="tooltip"') == 200
+    assert html.count('class="cite" href') == 3000
+
+
 def test_a_citation_of_what_is_said_in_other_words_shows_where_its_passage_begins() -> None:
     """Nothing is highlighted that does not say it, as in another language."""
     html = turn_html(answered("Чайник кипит при ста градусах [1].", item(1, snippet=KETTLE)), EN)

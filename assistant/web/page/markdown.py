@@ -22,6 +22,8 @@ from rendering.synthetic import contact_of
 
 Hint = Callable[[int, str], str]
 
+_MOST_HINTS: Final = 200
+"""Citations of one text that show something: no answer for people has more."""
 _CODE: Final = ("fence", "code_block")
 _CITATION: Final = re.compile(r"\[(\d{1,3})\]")
 _WEB: Final = re.compile(r"https?://[^\s<>\"'`\\]+", re.IGNORECASE)
@@ -253,10 +255,11 @@ class _Citations:
     def _link(self, number: int) -> str:
         anchor, said, self.said = self._env["anchor"], self.said, ""
         link = f'<a class="cite" href="#{anchor}{number}"'
-        shown = self._env["hint"](number, said) if self._env["hint"] else ""
+        count = next(self._env["hints"])
+        shown = self._env["hint"](number, said) if self._env["hint"] and count <= _MOST_HINTS else ""
         if not shown:
             return f"{link}>{number}</a>"
-        name = f"{anchor}{number}-h{next(self._env['hints'])}"
+        name = f"{anchor}{number}-h{count}"
         return (
             f'<span class="citing">{link} aria-describedby="{name}">{number}</a>'
             f'<span class="hint" role="tooltip" id="{name}">{shown}</span></span>'
