@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -272,10 +272,19 @@ def _names(result: StructuredAgentResult) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def open_desk(deployed: Deployment) -> AsyncGenerator[ReviewDesk]:
-    """Open the desk of a deployment."""
-    async with open_store(deployed) as store:
-        yield await desk_over(store, await FeedbackStore.share(store), hand_off_sink(deployed))
+async def open_desk(deployed: Deployment, *, sending: bool = False) -> AsyncGenerator[ReviewDesk]:
+    """Open the desk of a deployment.
+
+    Args:
+        deployed: The deployment.
+        sending: Whether a turn is to be handed over. Then kept hand-offs are sent, too, as behind every ticket.
+    """
+    async with AsyncExitStack() as opened:
+        store = await opened.enter_async_context(open_store(deployed))
+        sink = hand_off_sink(deployed) if sending else None
+        if sink is not None:
+            await opened.enter_async_context(sink)
+        yield await desk_over(store, await FeedbackStore.share(store), sink)
 
 
 async def desk_over(store: TurnStore, feedback: FeedbackStore, sink: HandOffSink | None) -> ReviewDesk:

@@ -48,7 +48,7 @@ async def _run(deployed: Deployment, options: argparse.Namespace) -> None:
             raise UnknownThread(f"There is no conversation {options.thread!r}.", "`guardian review` lists the turns.")
         _say_nothing(options)
         return
-    async with open_desk(deployed) as desk:
+    async with open_desk(deployed, sending=options.action == "hand-over") as desk:
         work = {"list": _list, "export": _export}.get(options.action)
         if work is not None:
             await work(desk, query, options)
