@@ -119,7 +119,7 @@ class ReviewDesk:
         result = StructuredAgentResult.model_validate(raw)
         claims = result.guardian.claims if result.guardian and result.outcome is Outcome.ANSWERED else []
         refs = {ref for claim in claims for ref in claim.refs} | {page.ref for page in result.pages}
-        keys = (item.document_key for item in result.final_articles if item.ref in refs)
+        keys = (item.document_key for item in result.evidence if item.ref in refs)
         return tuple(dict.fromkeys(map(fit_to_show, keys)))
 
     async def open(self, thread: str, turn: str, who: str) -> ReviewedTurn:

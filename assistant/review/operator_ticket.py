@@ -63,7 +63,7 @@ def _state(turn: Turn, result: StructuredAgentResult, earlier: Sequence[Turn]) -
         "sgr_plan": {"user_intent": fit.intent},
         "flow": result.flow or "",
         "query_traces": [{**trace, "query": query} for trace, query in zip(traces, fit.searched, strict=True)],
-        "evidence": [item.model_dump(mode="json") for item in result.final_articles],
+        "evidence": [item.model_dump(mode="json") for item in result.evidence],
         "guardian": report.model_dump(mode="json") if report else {"reasons": []},
         "draft_answer": report.draft if report else "",
         "retry_count": result.diagnostics.retries,

@@ -93,7 +93,7 @@ def review_result(record: TurnRecord, result: StructuredAgentResult) -> Reviewed
         tries=tries,
         draft=fit_to_show(report.draft) if report else "",
         reasons=tuple(map(fit_to_show, report.reasons)) if report else (),
-        claims=tuple(_claim(claim, result.final_articles) for claim in report.claims) if report else (),
+        claims=tuple(_claim(claim, result.evidence) for claim in report.claims) if report else (),
         after=after,
         degraded=tuple(map(fit_to_show, result.diagnostics.degraded)),
     )

@@ -41,8 +41,8 @@ def _unknown_error(thread: str) -> UnknownThread:
 class _Line(ThreadSummary):
     """A conversation with how its last turn ended and was rated."""
 
-    outcome: str | None
-    rating: Rating | None
+    outcome: str | None = None
+    rating: Rating | None = None
 
 
 async def _list(deployed: Deployment, options: argparse.Namespace) -> int:
