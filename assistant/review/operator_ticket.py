@@ -7,7 +7,7 @@ from typing import Any
 
 from assistant.turns.transcript import Turn
 from contracts.enums import Outcome
-from contracts.report import Ticket
+from contracts.report import Ticket, number_of
 from contracts.result import StructuredAgentResult
 from guards.outgoing import TurnWords, fit_to_show, redact_words
 from rendering.hand_off import BY_OPERATOR, hand_off_record, hand_off_ticket
@@ -26,7 +26,8 @@ def make_ticket(turn: Turn, result: StructuredAgentResult, earlier: Sequence[Tur
     """
     state = _state(turn, result, earlier)
     before = state["before"]
-    record = hand_off_record(state, Outcome.HANDED_OFF, result.language, before)
+    number = number_of(turn.thread_id, turn.turn_id)
+    record = hand_off_record(state, Outcome.HANDED_OFF, result.language, before, number=number)
     role = str((turn.context or {}).get("role") or "user")
     ticket = Ticket(
         thread_id=turn.thread_id,

@@ -217,6 +217,8 @@ def test_a_turn_is_handed_over_once(talks: Desk, tmp_path: Path) -> None:
     [ticket] = [json.loads(file.read_text("utf-8")) for file in sent.glob("*.json")]
     assert (ticket["turn_id"], ticket["reasons"]) == ("first", ["operator_review"])
     assert "An operator looked at the turn" in ticket["text"]
+    # Who gets it finds the conversation by the number that every hand-off has.
+    assert desk.here("threads", "show", ticket["record"]["number"]).out.startswith("t\n")
     assert SECRET not in json.dumps(ticket)
 
 
