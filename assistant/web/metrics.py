@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from assistant.turns.events import Degraded, Judged, NodeFinished, TurnEnded
+from assistant.turns.events import Judged, NodeFinished, TurnEnded
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -101,15 +101,15 @@ class Metrics:
                     self._retries.inc()
             case Judged(verdict=verdict):
                 self._verdicts.labels(verdict).inc()
-            case Degraded(what=what):
-                part = what.partition(":")[0]
-                self._degraded.labels(part if part in _PARTS else _UNKNOWN).inc()
             case TurnEnded(result=result) if live.ran:
                 self._result(result)
             case _:
                 pass
 
     def _result(self, result: StructuredAgentResult) -> None:
+        parts = {entry.partition(":")[0] for entry in result.diagnostics.degraded}
+        for part in parts:
+            self._degraded.labels(part if part in _PARTS else _UNKNOWN).inc()
         self._turns.labels(result.outcome).inc()
         if result.action is not None:
             self._routes.labels(result.action, result.flow or "none").inc()

@@ -235,7 +235,7 @@ def test_the_same_words_are_unknown_as_in_the_embedded_index(
 
 def test_a_profile_may_have_a_default_version(shelf: Path, remote_shelf: RemoteKnowledge) -> None:
     """The deployment's default stands above the newest."""
-    request = SearchRequest("what belongs to the old shelf or to the new shelf", top_k=20)
+    request = SearchRequest("what does guardian doctor check before I deploy the server", top_k=8)
     older = RemoteKnowledge(remote_shelf._engine, default_version="4.9")
     with KnowledgeBase(shelf, default_version="4.9") as embedded:
         here = embedded.search_now(request, Source.DOC).items

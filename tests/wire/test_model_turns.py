@@ -19,6 +19,7 @@ from contracts.enums import CallPurpose, HarmCategory, SafetyLevel
 from contracts.plan import PLAN_TOOL
 from contracts.result import StructuredAgentResult
 from graph.build import Graph
+from nodes.draft import WITHOUT_THE_MODEL
 from tests.support.cli_helpers import QUESTION as SHELF_QUESTION
 from tests.support.cli_helpers import Desk
 from tests.support.turn import SAFE, make_result, passage
@@ -113,7 +114,8 @@ async def test_calls_that_failed_are_counted_too(server: FakeServer, tmp_path: P
         ("draft", "server_error"),
     ]
     assert result.outcome == "answered"
-    [degraded] = result.diagnostics.degraded
+    mark, degraded = result.diagnostics.degraded
+    assert mark == WITHOUT_THE_MODEL
     assert degraded.startswith("draft: The model 'fake-model' at 127.0.0.1")
 
 
