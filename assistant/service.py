@@ -341,9 +341,14 @@ class Service:
         """Return the id under which a caller's conversation is stored, whether there is one or not."""
         return self._inner(caller, thread)
 
-    async def shared_turns(self, stored_id: str, most: int) -> list[Turn]:
-        """Return the first turns of whoever's conversation, by its stored id: for links that were signed for it."""
-        return [with_readable_result(turn) for turn in (await self._store.turns(stored_id))[:most]]
+    async def shared_turns(self, stored_id: str, most: int, begun: str) -> list[Turn]:
+        """Return the first turns of whoever's conversation, by its stored id: for links that were signed for it.
+
+        Empty if the conversation did not begin at `begun`: its id is then that of a deleted one.
+        """
+        turns = await self._store.turns(stored_id)
+        same = bool(turns) and turns[0].started_at == begun
+        return [with_readable_result(turn) for turn in turns[:most]] if same else []
 
     async def rate(self, caller: Caller, thread: str, turn_id: str, feedback: Feedback) -> Feedback:
         """Store the caller's rating of an answer, which replaces their earlier one; return it as stored.

@@ -42,12 +42,14 @@ class SharedConversation:
         turns: The number of its turns that may be read, the first ones.
         role: Of the person who shared it: only this role, and roles that see all, may follow the link.
         until: When the link ends, in seconds since 1970.
+        begun: When the first turn began: another conversation may get the id of a deleted one.
     """
 
     thread: str
     turns: int
     role: str
     until: int
+    begun: str = ""
 
 
 class ShareLinks:
@@ -82,10 +84,10 @@ class ShareLinks:
             raise _no_key(path)
         return cls(key, days)
 
-    def sign(self, thread: str, turns: int, role: str) -> tuple[str, SharedConversation]:
+    def sign(self, thread: str, turns: int, role: str, begun: str = "") -> tuple[str, SharedConversation]:
         """Return the token of a new link, and what it shows."""
-        shared = SharedConversation(thread, turns, role, int(self._clock()) + self.days * _DAY_S)
-        body = json.dumps([shared.thread, shared.turns, shared.role, shared.until]).encode()
+        shared = SharedConversation(thread, turns, role, int(self._clock()) + self.days * _DAY_S, begun)
+        body = json.dumps([shared.thread, shared.turns, shared.role, shared.until, shared.begun]).encode()
         return f"{_encode(body)}.{_encode(self._signature(body))}", shared
 
     def read(self, token: str) -> SharedConversation | None:

@@ -132,7 +132,7 @@ def _as_seen(text: str) -> str:
     return f"{text[:start]}{without_hidden(text[start:])}"
 
 
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(?=[\w\"'#-]+[^\n]*(?::|#))(?:.*\n){0,200}?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?=[\w\"'#-][^\n]*[:#])(?:.*\n){0,200}?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 
 
 def _is_flattened(path: str, reading: DialectSettings) -> bool:

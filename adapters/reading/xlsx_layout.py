@@ -21,6 +21,10 @@ _BLOCK: Final = 1 << 16
 _TRUE: Final = ("1", "true")
 
 
+MOST_MERGED = 20_000
+"""Merged cells of a sheet that are looked at; of more, the value may be said again in each row."""
+
+
 @dataclass(slots=True)
 class SheetLayout:
     """The layout of a sheet; rows and columns count from 1.
@@ -97,7 +101,8 @@ class _LayoutReading:
                 self.layout.hidden_columns.update(range(int(attributes["min"]), last + 1))
         elif tag == "mergeCell":
             left, top, right, bottom = (int(edge or 0) for edge in range_boundaries(attributes["ref"]))
-            self.layout.merged.append((top, bottom, left, right))
+            if len(self.layout.merged) < MOST_MERGED:
+                self.layout.merged.append((top, bottom, left, right))
 
     def _open_row(self, attributes: Mapping[str, str]) -> None:
         self._row = int(attributes.get("r") or self._row + 1)
@@ -136,7 +141,7 @@ def _is_hidden(attributes: Mapping[str, str], size: str) -> bool:
 
 def sweep_merged(layout: SheetLayout) -> Iterator[set[int]]:
     """Yield row by row, without end, the columns under merged cells, whose value stands in their first row and column."""
-    waiting = sorted(layout.merged, reverse=True)
+    waiting = sorted(set(layout.merged), reverse=True)
     begun: list[tuple[int, int, int, int]] = []
     for row in count(1):
         while waiting and waiting[-1][0] <= row:

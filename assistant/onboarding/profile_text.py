@@ -103,7 +103,7 @@ def describe_scope(product: str, survey: FolderSurvey, language: Language) -> st
         if len(title.split()) in _TOPIC_WORDS and title[0] == title[0].upper() and product not in title
     ]
     step = max(1, len(topics) // _TOPICS)
-    return f"{product}: {'; '.join(topics[::step][:_TOPICS])}" if topics else product
+    return "; ".join(topics[::step][:_TOPICS]) if topics else product
 
 
 def write_profile(draft: ProfileDraft, survey: FolderSurvey, folder: str, language: Language) -> str:

@@ -89,8 +89,10 @@ class ReviewQuery(BaseModel):
     offset: Annotated[int, Field(ge=0, le=10_000_000)] = 0
 
     def describe(self) -> str:
-        """Return what is asked for in one line, for the record of looks; texts as `fit_to_show` returns them."""
+        """Return what is asked for in one line, for the record of looks, which outlives conversations: without their words."""
         asked = self.model_dump(mode="json", exclude_defaults=True, exclude={"limit"})
+        if self.text:
+            asked["text"] = "…"
         return fit_to_show(", ".join(f"{name}={value}" for name, value in asked.items())) or "all"
 
     def takes(self, record: TurnRecord) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from adapters.checkpoints.database import open_connection, readable, storage_errors_as_ours
+from contracts.errors import ThreadError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -77,9 +78,18 @@ class ThreadTable:
         return [readable(thread) for (thread,) in rows]
 
     async def compact(self) -> None:
-        """Write the file anew, so that nothing of what was deleted stays in it."""
+        """Write the file anew, so that nothing of what was deleted stays in it.
+
+        Raises:
+            ThreadError: Another program reads the file, so deleted words are still in the log beside it.
+        """
         await self._rows("VACUUM")
-        await self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        [(busy, *_)] = await self._rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        if busy:
+            raise ThreadError(
+                f"What was deleted is still in the log beside {self.path}, because another program reads the file.",
+                "End that program, such as a backup, and give the command again.",
+            )
 
     async def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         with storage_errors_as_ours(self.path):

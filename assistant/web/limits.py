@@ -273,7 +273,9 @@ class OwnPages:
                 f"Call it 127.0.0.1 or localhost, or make a key: `guardian keys add NAME`{proxy}.",
             )
         origin = headers.get("origin", "")
-        if scope["method"] in _SAFE or origin in self._origins or _is_own(headers, origin, host):
+        # Other sites may ask what is for programs, and send no form of a page.
+        named = origin in self._origins and is_for_programs(scope["path"])
+        if scope["method"] in _SAFE or named or _is_own(headers, origin, host):
             return None
         return Forbidden(
             "A web page of another site sent this.", "To let it, name it in GUARDIAN_CORS_ORIGINS on the server."
@@ -285,7 +287,10 @@ def _is_own(headers: Headers, origin: str, host: str) -> bool:
     # Behind a proxy the host may have another name here than in the browser, which knows best.
     if site := headers.get("sec-fetch-site", ""):
         return site in ("same-origin", "none")
-    return not origin or (bool(host) and urlsplit(origin).netloc == host.lower())
+    try:
+        return not origin or (bool(host) and urlsplit(origin).netloc == host.lower())
+    except ValueError:
+        return False
 
 
 def _is_loopback_name(host: str) -> bool:

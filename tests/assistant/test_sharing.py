@@ -36,8 +36,8 @@ def test_a_link_shows_what_was_shared_until_its_day() -> None:
     """Conversation, number of turns and role are those that were signed; at the end of the time there is nothing."""
     clock = Clock()
     links = ShareLinks(KEY, 7, clock)
-    token, shared = links.sign("anna/диалог.1", 3, "user")
-    assert shared == SharedConversation("anna/диалог.1", 3, "user", 1_000_000 + 7 * 86_400)
+    token, shared = links.sign("anna/диалог.1", 3, "user", "2026-11-26")
+    assert shared == SharedConversation("anna/диалог.1", 3, "user", 1_000_000 + 7 * 86_400, "2026-11-26")
     assert links.read(token) == shared
     clock.now += 7 * 86_400 - 1
     assert links.read(token) == shared

@@ -543,6 +543,7 @@ async def test_with_keys_or_to_other_machines_any_name_will_do(own: Desk, shelf:
         ({"Origin": "http://127.0.0.1:9999"}, False),
         ({"Origin": "https://evil.example"}, False),
         ({"Origin": "null"}, False),
+        ({"Origin": "http://["}, False),
         ({"Origin": "https://evil.example", "Sec-Fetch-Site": "same-origin"}, True),
         ({"Origin": LOOPBACK, "Sec-Fetch-Site": "cross-site"}, False),
         ({"Origin": "https://desk.example", "Sec-Fetch-Site": "cross-site"}, True),
@@ -553,8 +554,11 @@ async def test_with_keys_or_to_other_machines_any_name_will_do(own: Desk, shelf:
 async def test_what_a_page_of_another_site_sends_is_refused(shelf: Desk, headers: dict[str, str], taken: bool) -> None:
     """What changes something is taken from programs, own pages and named origins; the browser's word on it counts."""
     async with opened(shelf.having(GUARDIAN_CORS_ORIGINS="https://desk.example")) as (client, _):
-        answered = await client.post("/no-such-route", headers=headers)
+        answered = await client.post("/v1/no-such-route", headers=headers)
         assert answered.status_code in ((404, 405) if taken else (403,))
+        # A form of a page is for that page alone, whatever sites programs may ask from.
+        form = await client.post("/documents/index", headers={"Origin": "https://desk.example"})
+        assert form.status_code == 403
 
 
 async def test_a_key_in_the_browser_is_no_leave_for_other_pages(own: Desk) -> None:

@@ -75,6 +75,11 @@ def test_a_file_that_cannot_be_read_or_gives_orders_leaves_no_trace(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_long_line_that_begins_like_front_matter_is_read_in_a_moment(tmp_path: Path) -> None:
+    """Its time is that of its length: with the square, these two megabytes took hours, and the server stood still."""
+    assert taken(tmp_path, "pot.md", b"---\n" + b"a" * 2_000_000) == "pot.md"
+
+
 def test_a_file_of_the_same_name_is_replaced_only_if_that_is_wanted(tmp_path: Path) -> None:
     """In any case of letters, for some file systems do not tell them apart."""
     assert taken(tmp_path, "Pot.md") == "Pot.md"

@@ -274,7 +274,7 @@ class ChatPage:
         turns = await visit.service.turns(visit.caller, visit.conversation)
         stored = visit.service.stored_id(visit.caller, visit.conversation)
         done = sum(turn.result is not None for turn in turns)
-        token, shared = self._shares.sign(stored, done, visit.caller.role)
+        token, shared = self._shares.sign(stored, done, visit.caller.role, turns[0].started_at)
         day = datetime.fromtimestamp(shared.until, visit.zone).date().isoformat()
         return share_html(f"/page/shared?s={token}", visit.look, visit.caller.role, day)
 
@@ -329,17 +329,22 @@ class ChatPage:
             threads = _with_running(await visit.service.threads(visit.caller), visit.conversation, live)
         rated = await visit.service.feedback(visit.caller, visit.conversation) if turns else {}
         following = await self._follow_ups(visit, turns[-1]) if turns and live is None else ()
-        shown = [
-            turn_html(
-                turn,
-                look,
-                rated.get(turn.turn_id),
-                newest=live is None and turn is turns[-1],
-                follow_ups=following if turn is turns[-1] else (),
-            )
-            for turn in turns
-            if live is None or turn.turn_id != live.turn_id
-        ]
+
+        def draw() -> list[str]:
+            return [
+                turn_html(
+                    turn,
+                    look,
+                    rated.get(turn.turn_id),
+                    newest=live is None and turn is turns[-1],
+                    follow_ups=following if turn is turns[-1] else (),
+                )
+                for turn in turns
+                if live is None or turn.turn_id != live.turn_id
+            ]
+
+        # A long conversation takes a second, in which others want answers.
+        shown = await asyncio.to_thread(draw)
         running = TurnProgress(live.turn_id, live.question, look).html() if live else ""
         say = look.words
         questions: Sequence[str] = ()

@@ -95,6 +95,7 @@ class _DocumentPage:
     def __init__(self, deployed: Deployment, job: IndexingJob) -> None:
         self._deployed = deployed
         self._job = job
+        self._storing = asyncio.Lock()
 
     async def show(
         self, request: Request, service: Served, caller: Asker, after: Annotated[int, Query(ge=0, lt=2**63)] = 0
@@ -117,7 +118,9 @@ class _DocumentPage:
         sent = await _read_upload(request, upload_folders(self._deployed))
         if sent is None:
             return await self._show(service, caller, look, 0, Message(look.say("upload_nothing"), bad=True))
-        messages = await asyncio.to_thread(_store, sent, look)
+        # One upload at a time: reading takes a thread, and a file may take a minute.
+        async with self._storing:
+            messages = await asyncio.to_thread(_store, sent, look)
         taken = sum(not message.bad for message in messages)
         _LOG.info("%s put %d files into %s.", caller.name or "An operator", taken, sent.folder.path)
         if taken:
@@ -234,8 +237,8 @@ def _last_run(record: IndexingRecord | None, look: Look) -> str:
     when = record.ended_at[:16].replace("T", " ")
     holds = look.say(
         "indexing_holds",
-        documents=count_noun(record.documents, look.words["page_count_documents"]),
-        passages=count_noun(record.passages, look.words["passages"]),
+        documents=count_noun(record.documents, look.words["page_count_documents"], look.language),
+        passages=count_noun(record.passages, look.words["passages"], look.language),
     )
     told = look.say("indexing_last", when=when, **record.model_dump(include={"seconds", *_COUNTS}))
     return f'<p>{holds}</p><p class="dim">{told}</p>'

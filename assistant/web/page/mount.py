@@ -312,7 +312,7 @@ def _pages(app: FastAPI, shares: ShareLinks | None) -> APIRouter:
         look = replace(look_of(request, caller.role, ""), operator=False)
         link = shares.read(s) if shares else None
         allowed = link is not None and (link.role == caller.role or profile.sees_all(caller.role))
-        turns = await service.shared_turns(link.thread, link.turns) if link and allowed else []
+        turns = await service.shared_turns(link.thread, link.turns, link.begun) if link and allowed else []
         html = await asyncio.to_thread(shared_html, turns, look, link.until if link else 0)
         headers = {**STATIC_HEADERS, "Content-Security-Policy": _STATIC_POLICY, "X-Robots-Tag": "noindex"}
         return HTMLResponse(html, 200 if turns else 404, headers)

@@ -43,6 +43,7 @@ def list_html(page: TurnPage, params: Params, look: Look, notice: str = "") -> s
         _filters(params, look),
         f'<ul class="turns">{items}</ul>' if items else f"<p>{_say(look, 'none')}</p>",
         _links(page, params, look),
+        f'<p><a href="/">{look.say("back")}</a></p>',
     )
     return small_page(_say(look, "title"), "".join(body), look, kind="review")
 
@@ -167,7 +168,7 @@ def _links(page: TurnPage, params: Params, look: Look) -> str:
         (CASES, _say(look, "cases")),
     ]
     if page.more:
-        offset = str(int(params.get("offset") or 0) + len(page.records))
+        offset = str(int(float(params.get("offset") or 0)) + len(page.records))
         links.insert(0, (_address(LIST, {**kept, "offset": offset}), _say(look, "older")))
     return f'<p class="links">{" · ".join(f"""<a href="{href}">{text}</a>""" for href, text in links)}</p>'
 
