@@ -61,7 +61,8 @@ class FeedbackStore(ThreadTable):
         kept = feedback.model_copy(update={"comment": fit_to_show(clean(feedback.comment))[:MAX_COMMENT_CHARS]})
         await self._rows(
             """
-            INSERT INTO feedback (thread_id, turn_id, rating, comment, at) VALUES (?, ?, ?, ?, ?)
+            INSERT INTO feedback (thread_id, turn_id, rating, comment, at)
+            SELECT ?1, ?2, ?3, ?4, ?5 FROM turns WHERE thread_id = ?1 AND turn_id = ?2
             ON CONFLICT (thread_id, turn_id) DO UPDATE SET
                 rating = excluded.rating, comment = excluded.comment, at = excluded.at
             """,

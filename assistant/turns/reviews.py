@@ -94,7 +94,8 @@ class Reviews(ThreadTable):
         await self._rows(
             """
             INSERT INTO reviews (thread_id, turn_id, handled, note, case_id, who, at)
-            VALUES (?1, ?2, coalesce(?3, 0), coalesce(?4, ''), coalesce(?5, ''), ?6, ?7)
+            SELECT ?1, ?2, coalesce(?3, 0), coalesce(?4, ''), coalesce(?5, ''), ?6, ?7
+            FROM turns WHERE thread_id = ?1 AND turn_id = ?2
             ON CONFLICT (thread_id, turn_id) DO UPDATE SET
                 handled = coalesce(?3, handled), note = coalesce(?4, note), case_id = coalesce(?5, case_id),
                 who = excluded.who, at = excluded.at

@@ -256,8 +256,10 @@ class TurnRunner:
         except ThreadError:
             known = True  # what cannot be read can be deleted; where the storage fails, the next line says so
         await self._graph.checkpointer.adelete_thread(thread_id)
+        # The turns first: what is said of a turn is stored only while there is that turn, so nothing comes behind this.
+        turns = await self.store.forget(thread_id)
         others = await self._forget(thread_id) if self._forget is not None else 0
-        if not await self.store.forget(thread_id) and not others and not known:
+        if not turns and not others and not known:
             raise UnknownThread(f"There is no conversation {thread_id!r}.", "`guardian threads list` shows all.")
 
     async def _record(self, thread_id: str, turn_id: str, text: str) -> Turn | None:

@@ -225,8 +225,9 @@ class TurnStore(ThreadTable):
 
     async def forget(self, thread_id: str) -> int:
         """Delete a conversation's turns and labels; return how many turns there were."""
+        turns = await super().forget(thread_id)
         await self._rows("DELETE FROM labels WHERE thread_id = ?", thread_id)
-        return await super().forget(thread_id)
+        return turns
 
     async def turns(self, thread_id: str) -> list[Turn]:
         """Return a conversation's turns in order; an empty list if the conversation does not exist."""

@@ -9,6 +9,7 @@ from contextlib import closing
 import pytest
 
 from assistant.turns.feedback import Feedback, FeedbackStore, Rating
+from assistant.turns.reviews import Reviews
 from assistant.turns.transcript import TurnStore
 from contracts.result import StructuredAgentResult
 from tests.support.cli_helpers import ANSWER, QUESTION, Desk
@@ -193,3 +194,13 @@ def test_an_unknown_conversation_is_told(action: str, talked: Desk, empty: Desk)
         for options in ([], ["--json"]):
             desk.here("threads", action, "support-18", *options).complains(1, "'support-18'", "guardian threads list")
     assert len(talked.here("threads", "list", "--json").json) == 2
+
+
+async def test_what_is_said_of_a_turn_is_kept_only_while_there_is_the_turn(talked: Desk) -> None:
+    """A rating or a note that comes while its conversation is deleted leaves nothing of it behind."""
+    async with await TurnStore.open(talked.folder / "threads.db") as store:
+        feedback, reviews = await FeedbackStore.share(store), await Reviews.share(store)
+        for thread, kept in (("support-17", 1), ("gone", 0)):
+            await feedback.put(thread, "m1", Feedback(rating=Rating.DOWN, comment="No."))
+            await reviews.put(thread, "m1", "olga", note="Look at it.")
+            assert (len(await feedback.of(thread)), len(await reviews.of(thread))) == (kept, kept)
