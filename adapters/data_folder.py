@@ -90,3 +90,40 @@ def replace_file(path: Path, text: str) -> None:
     with owner_only():
         whole.write_text(text, "utf-8")
     whole.replace(path)
+
+
+def read_secret(path: Path, size: int) -> bytes:
+    """Return the content of a file of random bytes that only its owner may read; make one of `size` bytes if it is missing.
+
+    Of two processes that make it at once, both read what the first has made.
+
+    Raises:
+        OSError: It cannot be read or made.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        _make_secret(path, size)
+        return path.read_bytes()
+
+
+def _make_secret(path: Path, size: int) -> None:
+    import secrets
+    import tempfile
+
+    make_folder(path.parent)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".secret-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(secrets.token_bytes(size))
+            file.flush()
+            os.fsync(file.fileno())
+        # Whole or not at all.
+        try:
+            os.link(name, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links
+            Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)

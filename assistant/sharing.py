@@ -7,16 +7,13 @@ import binascii
 import hashlib
 import hmac
 import json
-import os
-import secrets
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
-from adapters.data_folder import make_folder
+from adapters.data_folder import read_secret
 from contracts.errors import ConfigError
 from guards.policy_check import contacts_of
 from language.privacy.personal_data import personal_data
@@ -74,11 +71,8 @@ class ShareLinks:
             ConfigError: The file cannot be read or made, or holds no key.
         """
         try:
-            make_folder(path.parent)
-            if not path.exists():
-                _make_key(path)
-            key = bytes.fromhex(path.read_text("ascii").strip())
-        except (OSError, ValueError) as error:
+            key = read_secret(path, _KEY_BYTES)
+        except OSError as error:
             raise _no_key(path) from error
         if len(key) != _KEY_BYTES:
             raise _no_key(path)
@@ -107,18 +101,6 @@ class ShareLinks:
 
     def _signature(self, body: bytes) -> bytes:
         return hmac.new(self._key, body, hashlib.sha256).digest()
-
-
-def _make_key(path: Path) -> None:
-    """Make a key, whole or not at all; of two processes that do so at once, both use the first one's."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(secrets.token_hex(_KEY_BYTES))
-        with suppress(FileExistsError):
-            os.link(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _encode(raw: bytes) -> str:

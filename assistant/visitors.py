@@ -9,15 +9,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import os
 import re
 import secrets
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from adapters.data_folder import make_folder
+from adapters.data_folder import read_secret
 from contracts.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -139,33 +137,10 @@ def visitor_of(thread_id: str) -> str:
 
 
 def _read_secret(path: Path) -> bytes:
-    try:
-        secret = path.read_bytes()
-    except FileNotFoundError:
-        _make_secret(path)
-        secret = path.read_bytes()
+    secret = read_secret(path, _SECRET_BYTES)
     if len(secret) != _SECRET_BYTES:
         raise ConfigError(
             f"The secret of visitors' cookies, {path.name}, has not {_SECRET_BYTES} bytes.",
             "Put it back from a backup, or remove it: a new one is made, and every visitor begins anew.",
         )
     return secret
-
-
-def _make_secret(path: Path) -> None:
-    make_folder(path.parent)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".visitors-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(secrets.token_bytes(_SECRET_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-        # Whole or not at all; of two processes that begin at once, both read what the first has made.
-        try:
-            os.link(name, path)
-        except FileExistsError:
-            pass
-        except OSError:  # a file system without links
-            Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)

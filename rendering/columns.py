@@ -1,13 +1,17 @@
-"""Text in the columns of a terminal: with its true width, and without control sequences."""
+"""Text in the columns of a terminal, with its true width and without control sequences, and in cells of a spreadsheet."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
 from language.clean import INVISIBLE, clean
+
+_FORMULA: Final = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
+"""What a spreadsheet takes a cell for a formula by, in its first place."""
 
 NARROWEST: Final = 40
 """Columns of a terminal that is told to have fewer."""
@@ -56,3 +60,8 @@ def write_labels(lines: Sequence[tuple[str, list[str]]], width: int) -> str:
         for n, line in enumerate(folded):
             written.append(f"{pad(label if n == 0 else '', column)}{line}")
     return "\n".join(written)
+
+
+def without_formula(text: str) -> str:
+    """Return text that no spreadsheet program takes for a formula (OWASP, CSV injection)."""
+    return f"'{text}" if _FORMULA.match(text.lstrip(" ")) else text

@@ -73,7 +73,7 @@ def _read_slides(content: bytes) -> tuple[str, str]:
         if slide.element.get("show", "1") not in _TRUE:
             continue
         title = _find_title(slide)
-        blocks = list(_write_shapes(_shown(slide, presentation)))
+        blocks = list(_write_shapes(_list_shown(slide, presentation)))
         size += len(title) + sum(map(len, blocks))
         check_length(size)
         slides.append((number, title, blocks))
@@ -105,7 +105,7 @@ def _find_title(slide: Slide) -> str:
     return next((write_line(shape.text_frame.text) for shape in titles if isinstance(shape, Shape)), "")
 
 
-def _shown(slide: Slide, presentation: Presentation) -> Iterator[BaseShape]:
+def _list_shown(slide: Slide, presentation: Presentation) -> Iterator[BaseShape]:
     """Yield the shapes of a slide that are on it, at least in part."""
     width = cast("int | None", presentation.slide_width) or 0
     height = cast("int | None", presentation.slide_height) or 0

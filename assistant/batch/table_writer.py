@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 
 from assistant.batch.tables import Cell
 from contracts.errors import GuardianError
+from rendering.columns import without_formula
 
 MOST_IN_CELL: Final = 32_767
 """UTF-16 units that a cell of a spreadsheet may have."""
@@ -22,7 +23,6 @@ _NUMBER_DIGITS: Final = 10**15
 """Spreadsheets round whole numbers from here on."""
 _CUT: Final = "… [{units} characters in all; a spreadsheet's cell holds {most}]"
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
 
 
@@ -100,10 +100,9 @@ def _csv(path: Path, header: Sequence[str], delimiter: str) -> Generator[TableWr
 
 
 def _harmless(cell: Cell) -> str:
-    """Return text that no spreadsheet program takes for a formula (OWASP, CSV injection); a plain number stays one."""
     text = write_cell(cell)
-    formula = isinstance(cell, str) and _FORMULA.match(text) and not _NUMBER.fullmatch(text)
-    return f"'{text}" if formula else text
+    # A plain number stays one.
+    return without_formula(text) if isinstance(cell, str) and not _NUMBER.fullmatch(text) else text
 
 
 @contextmanager

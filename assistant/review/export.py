@@ -9,9 +9,8 @@ from io import StringIO
 from typing import Any, Final, cast
 
 from assistant.review.records import TurnRecord
+from rendering.columns import without_formula
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes a cell for a formula by."""
 COLUMNS: Final = tuple(TurnRecord.model_fields)
 Write = Callable[[TurnRecord], str]
 
@@ -42,5 +41,4 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    text = ", ".join(cast("list[str]", value)) if isinstance(value, list) else str(value)
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
+    return without_formula(", ".join(cast("list[str]", value)) if isinstance(value, list) else str(value))

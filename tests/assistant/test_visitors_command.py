@@ -41,7 +41,7 @@ async def _talk(desk: Desk) -> None:
     await outbox(deployed).keep(ticket(f"{VISITOR}/half", question=SAID))
 
 
-def _kept(desk: Desk, name: str) -> dict[str, int]:
+def _count_kept(desk: Desk, name: str) -> dict[str, int]:
     with closing(sqlite3.connect(desk.folder / "threads.db")) as connection:
         return {
             table: connection.execute(
@@ -55,15 +55,15 @@ def _kept(desk: Desk, name: str) -> dict[str, int]:
 def test_erasing_leaves_nothing_of_a_visitor_and_all_of_the_others(desk: Desk) -> None:
     """Every table is empty of them, half-deleted conversations too; the words are in no file, and nobody else loses any."""
     asyncio.run(_talk(desk))
-    others = {name: _kept(desk, name) for name in (OTHER, user_name("anna@shop.example"))}
+    others = {name: _count_kept(desk, name) for name in (OTHER, user_name("anna@shop.example"))}
     listed = desk.here("visitors", "list", "--json").json
     assert {entry["name"]: entry["conversations"] for entry in listed} == {VISITOR: 1, **dict.fromkeys(others, 1)}
     erased = desk.here("visitors", "erase", VISITOR)
     assert (erased.code, erased.err) == (0, "")
     assert "conversations: 2" in erased.out
     assert "Not erased" in erased.out
-    assert set(_kept(desk, VISITOR).values()) == {0}
-    assert {name: _kept(desk, name) for name in others} == others
+    assert set(_count_kept(desk, VISITOR).values()) == {0}
+    assert {name: _count_kept(desk, name) for name in others} == others
     desk.here("visitors", "erase", VISITOR).complains(1, VISITOR, "guardian visitors list")
     assert desk.here("visitors", "erase", "anna@shop.example", "--json").json["erased"] == user_name(
         "anna@shop.example"

@@ -270,7 +270,7 @@ class _Highlights:
     """The parts of one block that are to be highlighted."""
 
     def __init__(self, tokens: Sequence[Token], marked: Collection[str]) -> None:
-        self._starts = list(itertools.accumulate((len(_said(token)) for token in tokens), initial=0))
+        self._starts = list(itertools.accumulate((len(_words_of(token)) for token in tokens), initial=0))
         self._spans = list(_find_sentences(_plain(tokens), marked)) if marked else []
 
     def html(self, place: int, text: str) -> str:
@@ -296,10 +296,10 @@ def _find_sentences(text: str, marked: Collection[str]) -> Iterator[tuple[int, i
 
 
 def _plain(tokens: Sequence[Token]) -> str:
-    return "".join(map(_said, tokens))
+    return "".join(map(_words_of, tokens))
 
 
-def _said(token: Token) -> str:
+def _words_of(token: Token) -> str:
     if token.type in ("softbreak", "hardbreak"):
         return " "
     return token.content if token.type in ("text", "code_inline", "image") else ""
