@@ -59,13 +59,17 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
     earlier = [trace.settled(selection.earlier) for trace in so_far.traces]
     traces = [reply.trace.settled(fates) for reply, fates in zip(replies, selection.fates, strict=True)]
     calls = [call for reply in replies for call in reply.calls]
+    nothing_new = found_nothing_new(so_far, search, selection.evidence)
     return {
-        "evidence": [item.model_dump(mode="json") for item in selection.evidence],
+        # The draft stays then, and its citations are numbers of the evidence that it was written from.
+        "evidence": state["evidence"]
+        if nothing_new
+        else [item.model_dump(mode="json") for item in selection.evidence],
         "query_traces": [trace.model_dump(mode="json") for trace in (*earlier, *traces)],
         "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in calls)],
         "degraded": list(dict.fromkeys([*state["degraded"], *shortfalls(search, traces)])),
         "widened": so_far.widened or widens(so_far),
-        "nothing_new": found_nothing_new(so_far, search, selection.evidence),
+        "nothing_new": nothing_new,
         "past_searches": [
             past.model_dump(mode="json") for past in (*so_far.past, past_search(search, selection.evidence))
         ],

@@ -302,7 +302,7 @@ async def test_no_attempt_asks_the_same_as_the_one_before(
     """What a retry asks is not what was asked before, or nothing is drafted and no retry is left.
 
     Nor does it draft from the words of an earlier attempt, in however many documents they are, but where the drafter
-    is told something new.
+    is told something new. A draft that stays is judged with the evidence that it was written from, in its order.
     """
     asked = [actions[0]] * 3 if repeat else actions
     drafts = [Draft(DraftKind.ANSWER, ANSWER if same_draft else f"{ANSWER} Try {n}.") for n in range(4)]
@@ -311,9 +311,11 @@ async def test_no_attempt_asks_the_same_as_the_one_before(
     assert len(before.drafts) == 1
     drafted_from = [before.texts]
     for these in asked:
+        evidence = desk.values["evidence"]
         after = await desk.then(*these)
         one_of_each_group_of_copies_stands(desk.values["query_traces"])
         if desk.values["nothing_new"]:
+            assert desk.values["evidence"] == evidence
             assert after.drafts == ()
             assert desk.values["guardian"]["verdict"] != Verdict.RETRY
             return
@@ -373,6 +375,18 @@ async def test_a_copy_that_the_sources_did_not_show_before_brings_nothing_new() 
     assert after.each("exclude") == {frozenset({first.document})}
     assert (after.drafts, desk.values["nothing_new"]) == ((), True)
     one_of_each_group_of_copies_stands(desk.values["query_traces"])
+
+
+async def test_a_draft_that_stays_keeps_the_numbers_that_it_cites_by() -> None:
+    """A search that brings the same passages in another order changes no evidence: `[1]` would mean another passage."""
+    one, two = passage_of(Source.DOC, 1), passage_of(Source.DOC, 2)
+    orders = iter([(one, two), (two.model_copy(update={"confidence": 1.0}), one)])
+    desk = Desk(RequestType.KNOWLEDGE_QA, [Source.DOC], profile=PROFILE, answers=lambda _: list(next(orders)))
+    await desk.first()
+    evidence = desk.values["evidence"]
+    await desk.then(A.RETRIEVE_MORE)
+    assert (desk.values["nothing_new"], desk.values["evidence"]) == (True, evidence)
+    assert [item["ref"] for item in evidence] == [one.ref, two.ref]
 
 
 @pytest.mark.parametrize(
