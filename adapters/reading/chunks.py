@@ -73,7 +73,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedPage:
-    """The chunks of a page, the text of its first heading (may be empty), and its prose for detecting the language."""
+    """The chunks of a page, the text of its first heading (may be empty), and its prose, a block a line."""
 
     chunks: tuple[Chunk, ...]
     heading: str
@@ -124,7 +124,7 @@ def read(text: str, *, title: str | None = None, skip: int = 0) -> ChunkedPage:
         pieces = [_ChunkPiece((), tuple(blocks), blocks[0].start, blocks[-1].end)]
     name = title or heading
     chunks = tuple(_chunk(number, piece, lines, name) for number, piece in enumerate(pieces))
-    prose = " ".join(plain(_slice(lines, block)) for block in blocks if block.kind not in ("fence", "code"))
+    prose = "\n".join(plain(_slice(lines, block)) for block in blocks if block.kind not in ("fence", "code"))
     return ChunkedPage(chunks, heading, prose)
 
 

@@ -15,7 +15,7 @@ from adapters.reading.document import Unfit, suffix_of
 from adapters.reading.texts import TextReader
 from contracts.enums import Dialect, Language
 from contracts.errors import InputError
-from language.words import detect
+from language.words import all_stems, detect, stems
 
 SAMPLED: Final = 60
 """Files that are read, spread evenly over the folder; the others are only counted."""
@@ -155,30 +155,83 @@ def _read_site(folder: Path) -> tuple[str, Dialect]:
 
 
 def _product(pages: Sequence[_SurveyedPage]) -> str:
-    """Return the capitalised name that most documents have inside a sentence; empty if fewer than two fifths have it."""
-    times = Counter[str]()
+    """Return the name that most documents have inside a sentence; empty if fewer than two fifths have it.
+
+    A name of which a page says what it is ("Acme is a printer") comes first, unless another is three times as frequent.
+    """
+    names = _FoundNames()
     for page in pages:
-        names = {name for sentence in _sentences(page.prose[:_PROSE]) for name in _names_inside(sentence)}
-        times.update(names)
+        names.read(page.prose[:_PROSE])
+    times = names.times
     if not times:
         return ""
-    # "Acme" stands wherever "Acme Printer" stands: the longer one is the name if it is nearly as frequent.
     best, count = max(times.items(), key=lambda entry: (entry[1], len(entry[0])))
-    for name, number in times.items():
-        if best in name and name != best and number >= 0.5 * count and len(name) > len(best):
-            best = name
-    return best[:_LONGEST_NAME] if count >= max(2, 0.4 * len(pages)) else ""
+    often = count >= max(2, 0.4 * len(pages))
+    told = max(((times[key], key) for key in names.defined if times[key]), default=(0, ""))
+    if told[0] and (not often or 3 * told[0] >= count):
+        count, best = told
+    elif not often:
+        return ""
+    # "Acme" stands wherever "Acme Printer" stands: the longer one is the name if it is nearly as frequent.
+    for key, number in times.items():
+        if best in key and key != best and number >= 0.5 * count and len(key) > len(best):
+            best = key
+    return max(names.written[best].items(), key=lambda entry: entry[1])[0][:_LONGEST_NAME]
+
+
+class _FoundNames:
+    """The names in pages, by their stems: «Полки» is «Полка».
+
+    Attributes:
+        times: How many pages have a name.
+        written: How it is written, and how often.
+        defined: Names of which a page says what they are.
+    """
+
+    def __init__(self) -> None:
+        self.times = Counter[str]()
+        self.written: dict[str, Counter[str]] = {}
+        self.defined: set[str] = set()
+
+    def read(self, prose: str) -> None:
+        found = set[str]()
+        for sentence in map(str.strip, _ENDS.split(prose)):
+            found.update(map(self._write, _names_inside(sentence)))
+            if (match := _DEFINED.match(sentence)) and _may_name(match["name"]):
+                self.defined.add(" ".join(all_stems(match["name"])))
+                # "Stocktaking is a ..." explains a word; what is quoted or has several capitals is a name anywhere.
+                if match["quoted"] or " " in match["name"]:
+                    found.add(self._write(match["name"]))
+        self.times.update(found)
+
+    def _write(self, name: str) -> str:
+        key = " ".join(all_stems(name))
+        self.written.setdefault(key, Counter())[name] += 1
+        return key
 
 
 _ENDS: Final = re.compile(r"[.!?:;\n|]+")
-
-
-def _sentences(text: str) -> list[str]:
-    return [sentence.strip() for sentence in _ENDS.split(text)]
+_LEADS_ON: Final = re.compile(r"[\s»\"*]{0,3}[>→›/]")
+_COMES_FROM: Final = re.compile(r"[>→›/][\s«\"*]{0,3}$")
+_DEFINED: Final = re.compile(
+    r"(?P<quoted>[«\"“])?(?P<name>[A-ZА-ЯЁ][\w+-]*(?: [A-ZА-ЯЁ0-9][\w+-]*){0,2})[»\"”]?(?: is (?:an?|the|your)\b|\s(?:—|–|-|это)\s)"
+)
+"""A sentence that says what it is about: "Acme is a printer", «Полка» — приложение."""
 
 
 def _names_inside(sentence: str) -> Iterable[str]:
     for match in _NAME.finditer(sentence):
-        if match.start():
+        # "Settings > Company" is a way through menus, and nobody's name.
+        if _LEADS_ON.match(sentence, match.end()) or _COMES_FROM.search(sentence[: match.start()]):
+            continue
+        if sentence[: match.start()].strip('«"“ '):
             words = match.group().split()
-            yield from (" ".join(words[:number]) for number in range(1, len(words) + 1))
+            yield from filter(_may_name, (" ".join(words[:number]) for number in range(1, len(words) + 1)))
+
+
+def _may_name(name: str) -> bool:
+    """Whether a capitalised word may be a product's name: no abbreviation of the field, and no word of every text."""
+    return not (name.isupper() and len(name) <= _LONGEST_ABBREVIATION) and bool(stems(name))
+
+
+_LONGEST_ABBREVIATION: Final = 4

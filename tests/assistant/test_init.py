@@ -261,3 +261,31 @@ def test_a_key_in_the_wrong_section_says_where_it_belongs(tmp_path: Path, text: 
     file.write_text(f'name = "own"\nproduct = "Own"\n{text}', "utf-8")
     with pytest.raises(ConfigError, match=re.escape(words)):
         load_profile(str(file))
+
+
+@pytest.mark.parametrize(
+    ("name", "pages"),
+    [
+        (
+            "Tally Book",
+            [
+                "# Plans\n\nTally Book is a web service. On the Firm plan, open **Settings > Company**.",
+                "# Users\n\nOpen **Settings > Users**. The Firm plan has an API, and Tally Book an SMS.",
+                "# Banks\n\nOpen **Settings > Banks**. On the Firm plan the API is free.",
+            ],
+        ),
+        (
+            "Полка",
+            [
+                "# Вход\n\n«Полка» — приложение для склада. Откройте «Настройки → Вход».",
+                "# Приёмка\n\nДанные хранятся на сервере «Полки». Откройте «Настройки → Приёмка».",
+                "# Печать\n\nИнвентаризация — это пересчёт. Откройте «Настройки → Печать» и ждите SMS.",
+            ],
+        ),
+    ],
+)
+def test_the_product_is_what_a_page_says_it_is_and_no_menu(tmp_path: Path, name: str, pages: list[str]) -> None:
+    """Menus, plans, abbreviations and words that a page explains are capitalised on more pages than the product."""
+    for number, text in enumerate(pages):
+        (tmp_path / f"{number}.md").write_text(text, "utf-8")
+    assert survey_folder(tmp_path).product == name
