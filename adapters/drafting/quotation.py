@@ -19,7 +19,8 @@ _WORDING: Final = read_wording(__name__)
 _LONG_PARAGRAPH: Final = 900
 _SENTENCES: Final = 5
 _WHOLE_LIST: Final = 10
-_WHOLE_TABLE: Final = 7
+_WHOLE_TABLE: Final = 12
+_MOST_PARTS: Final = 7
 LONG_BODY: Final = 1000
 _LONG_ITEM: Final = 500
 _DEEPEST: Final = 3
@@ -198,5 +199,5 @@ def _choose_parts(parts: tuple[str, ...], question: str) -> list[str]:
     hits = [len(asked.intersection(stems(part))) for part in parts]
     most = max(hits, default=0)
     if not most:
-        return list(parts[:_WHOLE_TABLE])
-    return [part for part, hit in zip(parts, hits, strict=True) if hit == most][:_WHOLE_TABLE]
+        return list(parts[:_MOST_PARTS])
+    return [part for part, hit in zip(parts, hits, strict=True) if hit == most][:_MOST_PARTS]
