@@ -20,7 +20,7 @@ from language.markup import without_navigation
 from language.patterns import read_wording
 from language.privacy.spans import MARK
 from language.sentences import sentences
-from language.words import stems, tokens
+from language.words import detect, stems, tokens
 
 _WORDING: Final = read_wording(__name__)
 
@@ -38,8 +38,9 @@ def pages_that_may_help(
 ) -> list[PageSentence]:
     """Return up to five documents in the evidence's order, each with its best sentence; skip those without one.
 
-    A sentence has at least one word of the question. Links to other files become plain text, because they do not work
-    from an answer.
+    A sentence has at least one word of the question. Of a document in another language, which was found by meaning and
+    shares none, the first sentence is shown. Links to other files become plain text, because they do not work from an
+    answer.
 
     Args:
         questions: The user's words and the search queries.
@@ -47,7 +48,9 @@ def pages_that_may_help(
         profile: The profile with the policy that a sentence must pass.
         role: Of the user.
     """
+    questions = tuple(questions)
     wanted = frozenset(stem for text in questions for stem in stems(text))
+    language = detect(" ".join(questions))
     said = {n: list(_sentences(item.snippet)) for n, item in enumerate(evidence, 1) if item.source in _OF_DOCUMENTS}
     weights = _weights(wanted, (text for texts in said.values() for text in texts))
     of_documents: dict[str, list[int]] = {}
@@ -58,7 +61,7 @@ def pages_that_may_help(
         candidates = [PageSentence(number, text) for number in numbers for text in said[number]]
         # Sorting is stable: of two that fit alike, the earlier one introduces its page.
         for page in sorted(candidates, key=lambda one: -_score(one.sentence, weights)):
-            if not _score(page.sentence, weights):
+            if not _score(page.sentence, weights) and detect(page.sentence, language) is language:
                 break
             if _may_be_shown(page, evidence[page.number - 1], profile, role):
                 pages.append(page)

@@ -31,6 +31,12 @@ def test_a_page_has_the_sentence_that_fits_the_question_best() -> None:
     assert pages(f"A kettle of water is clear. {BOILS} Tea is served in the afternoon.") == [(1, BOILS)]
 
 
+def test_a_page_in_another_language_is_shown_by_its_first_sentence() -> None:
+    """It was found by meaning and shares no word; a page in the user's own language without one is left out."""
+    boils = "Чайник закипает за три минуты."
+    assert pages(boils, "Lids come in red and blue.") == [(1, boils)]
+
+
 def test_what_was_searched_for_counts_as_the_question() -> None:
     """The words of a sub-query choose the sentence, too."""
     snippet = "A kettle of water is clear. The lid opens to the left."
