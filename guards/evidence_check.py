@@ -29,7 +29,7 @@ class EvidenceQuestion:
         counted: The items to count and average: those that the draft cites; all evidence if left out.
         least: The number of items that QUALITY requires; if only db can answer, one is enough.
         sure: The confidence from which one item is enough, in (0, 1); `None` if there is no such limit.
-        quoted: Whether the draft quotes word for word what surely answers: then one item is enough, too.
+        quoted: Whether the draft quotes word for word what surely answers: then one item is enough, too, with any confidence.
         mean_enforced, mean_advised: Limits for the mean confidence on QUALITY, each in (0, 1).
     """
 
@@ -159,7 +159,9 @@ def _quality_faults(rule: EvidenceRule, question: EvidenceQuestion) -> list[_Evi
             _EvidenceFault(Reason("insufficient_evidence_count", (str(least),)), (_A.ADD_EVIDENCE, _A.RETRIEVE_MORE))
         )
     mean = _mean(question.items)
-    if question.items and mean < question.mean_enforced:
+    # Confidence falls with the length of a question. Whether what is quoted answers it, relevance has found out.
+    surely_quoted = question.sure is not None and question.quoted
+    if question.items and mean < question.mean_enforced and not surely_quoted:
         faults.append(
             _EvidenceFault(
                 Reason("low_evidence_confidence", (_rounded_down(mean),)), (_A.RETRIEVE_MORE, _A.REFINE_QUERY)

@@ -50,7 +50,7 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
     selection = select_evidence(
         [reply.items for reply in replies],
         so_far.kept,
-        threshold=context.evidence_threshold,
+        threshold=search.threshold,
         limit=search.limit,
         budget=context.context_budget,
         dropped=search.dropped,
@@ -62,9 +62,7 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
     nothing_new = found_nothing_new(so_far, search, selection.evidence)
     return {
         # The draft stays then, and its citations are numbers of the evidence that it was written from.
-        "evidence": state["evidence"]
-        if nothing_new
-        else [item.model_dump(mode="json") for item in selection.evidence],
+        "evidence": state["evidence"] if nothing_new else [item.model_dump(mode="json") for item in selection.evidence],
         "query_traces": [trace.model_dump(mode="json") for trace in (*earlier, *traces)],
         "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in calls)],
         "degraded": list(dict.fromkeys([*state["degraded"], *shortfalls(search, traces)])),

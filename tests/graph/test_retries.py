@@ -377,6 +377,16 @@ async def test_a_copy_that_the_sources_did_not_show_before_brings_nothing_new() 
     one_of_each_group_of_copies_stands(desk.values["query_traces"])
 
 
+async def test_where_nothing_was_sure_enough_the_wider_search_takes_less() -> None:
+    """A long question is found with little confidence: its pages may be shown, though nothing was good enough to draft from."""
+    weak = passage_of(Source.DOC, 1).model_copy(update={"confidence": 0.35})
+    desk = Desk(RequestType.KNOWLEDGE_QA, [Source.DOC], profile=PROFILE, answers=lambda _: [weak])
+    await desk.first()
+    assert desk.values["evidence"] == []
+    await desk.then(A.RETRIEVE_MORE)
+    assert [item["ref"] for item in desk.values["evidence"]] == [weak.ref]
+
+
 async def test_a_draft_that_stays_keeps_the_numbers_that_it_cites_by() -> None:
     """A search that brings the same passages in another order changes no evidence: `[1]` would mean another passage."""
     one, two = passage_of(Source.DOC, 1), passage_of(Source.DOC, 2)

@@ -178,6 +178,15 @@ def test_many_times_the_limit_is_the_limit(count: int) -> None:
     assert reasons(RequestType.KNOWLEDGE_QA, evidence=under) == ("low_evidence_confidence(avg=0.59)",)
 
 
+def test_what_surely_answers_word_for_word_may_be_found_with_little_confidence() -> None:
+    """Confidence falls with the length of a question; the strict reading, without a limit from which one is sure, asks it."""
+    weak = {"evidence": items(Source.DOC, confidence=0.51)}
+    low = "low_evidence_confidence(avg=0.51)"
+    assert reasons(RequestType.KNOWLEDGE_QA, quoted=True, sure=0.85, **weak) == ()
+    assert low in reasons(RequestType.KNOWLEDGE_QA, quoted=False, sure=0.85, **weak)
+    assert low in reasons(RequestType.KNOWLEDGE_QA, quoted=True, sure=None, **weak)
+
+
 def test_the_mean_is_over_all_items() -> None:
     """One weak passage among strong ones does not fail an answer."""
     mixed = [*items(DOC, DOC, confidence=0.8), *items(POLICY, confidence=0.5)]
