@@ -31,10 +31,13 @@ from contracts.enums import CheckStatus, DraftKind, PartStatus, RequestType, Req
 from contracts.evidence import EvidenceItem, Fate, QueryTrace
 from contracts.reasons import Reason
 from contracts.report import Finding, PartFinding
+from language.actions import action_in, is_opposed, names_action
+from language.answer_types import answer_type, has_value, is_denied, tells_values
+from language.claims import without_citations
 from language.lexicon import STATUS, asking_stems
 from language.message import likest
 from language.patterns import read_wording
-from language.words import stems
+from language.words import stem, stems
 
 _WORDING: Final = read_wording(__name__)
 
@@ -50,6 +53,8 @@ _LEAST_LEAD: Final = 0.05
 """How far a passage must be ahead, as a share of the top score; else another one may answer as well."""
 _MOST_WITHOUT_LEAD: Final = 0.6
 """The estimate of a page whose cited passages are not, at most."""
+_TITLED: Final = 0.9
+"""The estimate, at least, of a passage whose heading is the question, if no other passage has such a heading."""
 _LEAST_COVERAGE: Final = 0.4
 """A page that has less of the question's words speaks of something else, unless its meaning is near."""
 _NEAR: Final = 1.0
@@ -66,6 +71,7 @@ _NAME_RU: Final = re.compile(
     r"(?<![\w.])(?:(?<!\d[ \u00a0])[А-ЯЁ]{2,10}|\d{1,2}[А-ЯЁ]{1,3}|[А-ЯЁ][а-яё]+[А-ЯЁ]\w{0,30})(?!\w)|(?<=[a-zа-яё,] )[А-ЯЁ][а-яё]{2,30}(?!\w)"
 )
 """The same in Cyrillic: 1С, МойОфис, and inside a sentence Госуслуги."""
+_CALENDAR: Final = _WORDING.pattern("calendar")
 _PERSON_RU: Final = _WORDING.pattern("person_ru")
 _CAPITALS: Final = 0.5
 """The share of words with a capital from which capitals say nothing: "HOW DO I LOG IN", "Delete A Conversation"."""
@@ -80,6 +86,7 @@ class RelevanceQuestion:
         cited: The refs of the evidence that the draft cites.
         sure: The estimate from which an answer is stated, in (0, 1).
         ignored: Stems without meaning here, such as those of the product's name.
+        draft: The text of the draft.
     """
 
     request_type: RequestType
@@ -90,6 +97,7 @@ class RelevanceQuestion:
     cited: frozenset[str]
     sure: float
     ignored: frozenset[str] = frozenset()
+    draft: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,17 +241,21 @@ def _parts(
     words = _PassageStems(_words_of(question.evidence), _words_of(cited))
     if len(texts) < 2:
         text = " ".join(texts)
-        return [_part(text, _pages(text, traces, cited, question, words), cited, question, words, alone=True)]
+        pages = _pages(text, traces, cited, question, words)
+        return [_part(text, pages, cited, question, words, traces, alone=True)]
     of_part: list[list[QueryTrace]] = [[] for _ in texts]
     for trace in traces:
         of_part[likest(trace.query, texts)].append(trace)
-    pages = [_pages(text, its, cited, question, words) for text, its in zip(texts, of_part, strict=True)]
-    surest = {key: max(of.get(key, _NO_PAGE).estimate for of in pages) for of in pages for key in of}
+    found = [_pages(text, its, cited, question, words) for text, its in zip(texts, of_part, strict=True)]
+    surest = {key: max(of.get(key, _NO_PAGE).estimate for of in found) for of in found for key in of}
     # A page that stands there for one part is no doubtful answer to another.
-    pages = [
-        {key: page for key, page in of.items() if page.estimate >= min(question.sure, surest[key])} for of in pages
+    found = [
+        {key: page for key, page in of.items() if page.estimate >= min(question.sure, surest[key])} for of in found
     ]
-    return [_part(text, of, cited, question, words, alone=False) for text, of in zip(texts, pages, strict=True)]
+    return [
+        _part(text, of, cited, question, words, its, alone=False)
+        for text, of, its in zip(texts, found, of_part, strict=True)
+    ]
 
 
 def _pages(
@@ -260,7 +272,7 @@ def _pages(
         weights = _weights(ranking, said, question.ignored)
         for item in cited:
             key = item.document_key
-            page = _judge_page(item, ranking, weights, words, question.cited)
+            page = _judge_page(item, ranking, weights, words, question)
             if page and (key not in pages or page.rank > pages[key].rank):
                 pages[key] = page
     return pages
@@ -272,6 +284,7 @@ def _part(
     cited: Sequence[EvidenceItem],
     question: RelevanceQuestion,
     words: _PassageStems,
+    traces: Sequence[QueryTrace],
     *,
     alone: bool,
 ) -> PartFinding:
@@ -283,13 +296,30 @@ def _part(
     refs = tuple(item.ref for item in cited if item.document_key in pages)
     if names or (best.coverage < _LEAST_COVERAGE and (best.near or 0.0) < _NEAR):
         status, missing = PartStatus.NOT_FOUND, names or best.missing
+    elif question.draft and is_opposed(text, without_citations(question.draft)):
+        status, missing = PartStatus.NOT_FOUND, (action_in(text) or "",)
     elif best.estimate >= question.sure and not best.lacks:
-        status, missing = PartStatus.ANSWERED, ()
+        status, missing = _doubts(text, traces, question)
     elif alone or best.estimate >= _HARDLY:
         status, missing = PartStatus.PARTLY, best.missing
     else:
         status, missing, refs = PartStatus.NOT_FOUND, (), ()
     return PartFinding(text=text, status=status, estimate=round(best.estimate, 3), refs=refs, missing=missing)
+
+
+def _doubts(text: str, traces: Sequence[QueryTrace], question: RelevanceQuestion) -> tuple[PartStatus, tuple[str, ...]]:
+    """Return what a part comes to whose page is sure: answered, or doubtful, with a word that no document has.
+
+    A text that says no duration does not answer "How long ...?", and documents in which nobody renames anything do not
+    say how.
+    """
+    action, said = action_in(text), without_citations(question.draft)
+    if action and any(stem(action) in trace.unknown for trace in traces) and not names_action(action, said):
+        return PartStatus.PARTLY, (action,)
+    wanted = answer_type(text)
+    if wanted and tells_values(wanted) and said and not has_value(said, wanted):
+        return PartStatus.PARTLY, ()
+    return PartStatus.ANSWERED, ()
 
 
 def _stands(name: str, pages: Collection[str], question: RelevanceQuestion, words: _PassageStems) -> bool:
@@ -326,7 +356,7 @@ def _judge_page(
     ranking: _QueryRanking,
     weights: Mapping[str, float],
     words: _PassageStems,
-    cited: Collection[str],
+    question: RelevanceQuestion,
 ) -> _CitedPage | None:
     """Judge a cited item's page by one query; `None` where the query did not find the page."""
     own = [row for row in ranking.rows if row.document == item.document_key and row.source is item.source]
@@ -344,7 +374,11 @@ def _judge_page(
     near = _nearness(own, others, ranking.spread)
     coverage = _share(weights, words.cited[item.document_key])
     estimate = _estimate(own, others, ranking, coverage, near, _aside(item, ranking.query))
-    if _lead(own, ranking, cited, by_words=near is None) < _LEAST_LEAD:
+    if _asks_this(item, ranking.query, weights) and not any(
+        _asks_this(other, ranking.query, weights) for other in question.evidence if other.ref != item.ref
+    ):
+        estimate = max(estimate, _TITLED)
+    elif _lead(own, ranking, question.cited, by_words=near is None) < _LEAST_LEAD:
         estimate = min(estimate, _MOST_WITHOUT_LEAD)
     return _CitedPage(estimate, _share(weights, page), _as_said(missing, ranking.query), near)
 
@@ -417,6 +451,23 @@ def _number(ref: str) -> int:
     return int(number) if number.isascii() and number.isdigit() else -1
 
 
+def _asks_this(item: EvidenceItem, query: str, weights: Mapping[str, float]) -> bool:
+    """Whether a heading of a passage is the question in other words: the same content words, wanting the same of them."""
+    wanted, denied, said = answer_type(query), is_denied(query), frozenset(stems(query))
+    own = (item.heading.rpartition(" › ")[2], *_HEADING.findall(item.snippet))
+    return len(weights) > 1 and any(
+        words.issuperset(weights)
+        and words.issubset(said)
+        and is_denied(heading) is denied
+        and answer_type(heading) in (None, wanted)
+        for heading in own
+        for words in [frozenset(stems(heading))]
+    )
+
+
+_HEADING: Final = re.compile(r"^#{1,6}[ \t]+(\S[^\n]{0,300})", re.MULTILINE)
+
+
 def _aside(item: EvidenceItem, query: str) -> float:
     """Return the share of the words of an item's own heading that neither the query nor the title has; 0 without a heading."""
     own = frozenset(stems(item.heading.rpartition(" › ")[2])).difference(stems(item.title))
@@ -440,7 +491,7 @@ def names_in(text: str, ignored: frozenset[str] = frozenset()) -> tuple[str, ...
     said = re.findall(r"[^\W\d_]{2,}", text)[1:]
     if sum(word[0].isupper() for word in said) > _CAPITALS * len(said) and len(said) > 1:
         return ()
-    names = dict.fromkeys((*_NAME.findall(text), *_NAME_RU.findall(_PERSON_RU.sub(" ", text))))
+    names = dict.fromkeys((*_NAME.findall(_CALENDAR.sub(" ", text)), *_NAME_RU.findall(_PERSON_RU.sub(" ", text))))
     return tuple(name for name in names if (own := stems(name)) and not ignored.issuperset(own))
 
 

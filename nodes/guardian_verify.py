@@ -288,6 +288,7 @@ def _relevance(
             cited=frozenset(item.ref for item in _find_cited_items(grounding, evidence)),
             sure=context.sure_relevance,
             ignored=frozenset(stems(profile.product)),
+            draft=state["draft_answer"],
         )
     )
 

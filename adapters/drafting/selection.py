@@ -11,15 +11,17 @@ from adapters.drafting.passages import Unit
 from adapters.drafting.quotation import GOES_ON, LONG_BODY, section_of
 from contracts.enums import RequestType, RequiredAction, Source
 from contracts.ports import DraftRequest
+from language.actions import is_opposed
+from language.answer_types import answer_type, has_value, is_denied
 from language.blocks import BlockKind
 from language.patterns import read_wording
 from language.words import Phrases, stems
 
 _WORDING: Final = read_wording(__name__)
 
-LEAST_COVERAGE: Final = 0.4
+LEAST_COVERAGE: Final = 0.25
 """Share of the question's weighted words that a passage and its headings must have; below, it does not answer."""
-LEAST_OF_UNIT: Final = 0.4
+LEAST_OF_UNIT: Final = 0.25
 """The same share for what is quoted itself."""
 ASKED_FOR: Final = 0.75
 """Confidence of a row from which on the plan or the question's words asked for its lookup; see `LookupSource`."""
@@ -34,6 +36,11 @@ _YES_OR_NO_BONUS: Final = 0.2
 _REMEDY_BONUS: Final = 0.2
 _MID_AIR: Final = 0.1
 _ABOUT_ITSELF: Final = 0.3
+_TYPE: Final = 0.4
+_VALUE_BONUS: Final = 0.2
+_OTHER_POLARITY: Final = 0.2
+_SAME_DENIAL: Final = 0.8
+_OPPOSED: Final = 0.5
 _TOO_LONG: Final = 0.2
 _SECOND_BEST: Final = 0.8
 _SECOND_BODY: Final = 0.95
@@ -45,6 +52,7 @@ _ADDS: Final = 0.1
 _MOST_BESIDE: Final = 3
 """Share of the question that a unit from elsewhere must add, and how many of these there may be."""
 _SAYS_IT: Final = 0.8
+_SAYS_ALL: Final = 0.8
 _ROOM_BESIDE: Final = 600
 _ROOM_AROUND: Final = 1500
 """Share of the question from which a unit says by itself what was asked, and the characters of the answer that its passage
@@ -85,13 +93,14 @@ class _Weights:
             if word not in ignored
         }
         self.total = sum(self.of.values())
+        self._ignored = ignored
 
     def fit(self, headings: Iterable[str]) -> float:
         """Return how much of the best fitting heading the question says, 0 to 1: its other words mean other topics."""
         fits = [0.0]
         for heading in headings:
             for part in heading.split(" › "):
-                said = set(stems(part))
+                said = set(stems(part)).difference(self._ignored)
                 if said:
                     fits.append(sum(word in self.of for word in said) / len(said) * self.share(said))
         return max(fits)
@@ -140,7 +149,28 @@ def _score(unit: Unit, weights: _Weights, question: str, request: DraftRequest) 
         score += _YES_OR_NO_BONUS * weights.share(unit.heading_words)
     if _wants_steps(question, request):
         score += _remedies(unit)
+    score += _type_bonus(unit, question, weights)
     return score - _unfit_to_begin(unit, question) + _terms_bonus(unit, request)
+
+
+def _type_bonus(unit: Unit, question: str, weights: _Weights) -> float:
+    """Return how much a unit gains by what its section's title promises, and by a value of the type that is wanted."""
+    wanted, title = answer_type(question), section_of(unit)
+    promised = answer_type(title)
+    bonus = 0.0
+    if wanted and promised:
+        bonus += _TYPE * weights.share(unit.heading_words) if promised is wanted else -_TYPE
+    if wanted and has_value(unit.text, wanted):
+        bonus += _VALUE_BONUS * weights.share(unit.words | unit.heading_words)
+    if is_opposed(question, f"{title}\n{unit.lead}"):
+        bonus -= _OPPOSED
+    if is_denied(title) and not is_denied(question):
+        bonus -= _OTHER_POLARITY
+    elif is_denied(question) and is_denied(title):
+        bonus += _SAME_DENIAL * weights.share(unit.heading_words)
+    elif is_denied(question) and is_denied(unit.lead):
+        bonus += _OTHER_POLARITY * weights.share(unit.words)
+    return bonus
 
 
 def _remedies(unit: Unit) -> float:
@@ -249,7 +279,10 @@ class _Company:
             first -= 1
             self.add(passage[first])
         # Sections behind its own come last, and none before it: there, a remedy has its complaint.
-        for headings in ({best.heading}, {unit.heading for unit in passage.values()}):
+        # A section whose title and text say the whole question needs none of the others.
+        whole = self._weights.share(best.words | best.heading_words) >= _SAYS_ALL and bool(section_of(best))
+        others = set[str]() if whole else {unit.heading for unit in passage.values()}
+        for headings in ({best.heading}, others):
             grown = True
             while grown:
                 grown = False

@@ -933,6 +933,63 @@ async def test_another_section_of_the_passage_is_quoted_under_its_title() -> Non
     assert draft.text == "A red kettle is good for green tea [1].\n\n**Filters** [1]\n\nUse vinegar once a month [1]."
 
 
+BACKUP = """## How to back up the kettle
+
+1. Stop the kettle.
+2. Copy the folder.
+
+## How to restore a backup of the kettle
+
+Copy the folder back, which takes two minutes.
+
+## How often to back up the kettle
+
+Back up the kettle once a day."""
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("How do I back up the kettle?", "1. Stop the kettle"),
+        ("How often should I back up the kettle?", "once a day"),
+        ("How long does it take to restore a backup of the kettle?", "two minutes"),
+    ],
+)
+async def test_the_section_that_says_what_is_wanted_is_quoted_alone(question: str, said: str) -> None:
+    """Of sections with the same words, the one that promises a manner, a frequency or a duration, and none of the others."""
+    draft = await drafted(question, BACKUP)
+    assert said in draft.text
+    assert sum(other in draft.text for other in ("1. Stop the kettle", "once a day", "two minutes")) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "not_said"),
+    [
+        ("How do I delete a cup?", "Press the bin", "Press the plus"),
+        ("The lid does not open", "Press it shut", "The lid opens"),
+        ("How do I open the lid?", "The lid opens", "Press it shut"),
+    ],
+)
+async def test_a_section_on_the_contrary_is_not_quoted(question: str, said: str, not_said: str) -> None:
+    """It has the same words: adding for deleting, and what works for what does not."""
+    draft = await drafted(
+        question,
+        "## Add a cup\n\nTo add a cup, open the list of cups. Press the plus for each cup.\n\n"
+        "## Remove a cup\n\nOpen the list of cups. Press the bin.\n\n"
+        "## Open the lid\n\nThe lid opens by the button.\n\n"
+        "## What if the lid does not open?\n\nPress it shut with your hand.",
+    )
+    assert said in draft.text
+    assert not_said not in draft.text
+
+
+async def test_a_table_of_a_dozen_rows_is_quoted_whole() -> None:
+    """Whoever asks for the price of a plan may call it otherwise than its row does."""
+    rows = "\n".join(f"| Kettle {number} | {number} euros |" for number in range(1, 13))
+    draft = await drafted("What does kettle 7 cost?", f"| Kettle | Price |\n| --- | --- |\n{rows}")
+    assert all(f"| {number} euros |" in draft.text for number in range(1, 13))
+
+
 async def test_one_question_is_answered_from_one_page() -> None:
     """A page that is only near the question would borrow the certainty of the one that answers it."""
     cable, lid = "The cable of the kettle is two metres long.", "A red kettle has a long lid."

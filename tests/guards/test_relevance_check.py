@@ -210,6 +210,54 @@ def test_a_section_about_something_else_is_less_sure() -> None:
     assert aside < about == same
 
 
+def test_a_heading_that_is_the_question_is_sure_though_another_page_is_as_good() -> None:
+    """Where one passage alone has such a heading, in front of it or inside; the other way round it asks for something else."""
+    close = [trace(DELETE, (CHAT, 20.0), (NOTES, 19.9), words=WORDS)]
+
+    def estimate(chat: dict[str, str], notes: dict[str, str]) -> float:
+        evidence = [CHAT.model_copy(update=chat), NOTES.model_copy(update=notes)]
+        return found(traces=close, evidence=evidence).parts[0].estimate
+
+    asks, inside = (
+        {"heading": "Chats › Delete a conversation"},
+        {"snippet": f"## Deleting a conversation\n\n{CHAT.snippet}"},
+    )
+    assert min(estimate(asks, {}), estimate(inside, {})) > 0.85
+    assert max(estimate(asks, asks), estimate({"heading": "If a conversation is not deleted"}, {})) <= 0.6
+
+
+def test_the_opposite_action_does_not_answer() -> None:
+    """However far ahead its page is: it has the words of the thing, and tells the reader to do the contrary."""
+    finding = found(draft="Create a conversation [1]: press New.")
+    assert (finding.status, write_reasons(finding.reasons)) == (FAILED, ("does_not_answer=[delete]",))
+    assert found(draft="To delete a conversation, press the bin [1].").status is OK
+
+
+def test_an_action_that_no_document_has_is_doubtful() -> None:
+    """A small knowledge base is sure of any page with the other words; another verb for the same is enough."""
+    asks = "How do I erase a conversation?"
+    traces = [trace(asks, (CHAT, 20.0), (NOTES, 8.0), words=WORDS, unknown=("eras",))]
+    finding = found(parts=[asks], traces=traces, draft="Open the conversation [1].")
+    assert (finding.status, finding.parts[0].missing) == (DOUBTFUL, ("erase",))
+    assert found(parts=[asks], traces=traces, draft="Delete the conversation [1].").status is OK
+
+
+def test_a_text_without_a_duration_is_no_answer_to_how_long() -> None:
+    """The page may be right and the place on it wrong: it is shown, and not stated."""
+    asks = "How long is a conversation kept?"
+    traces = [trace(asks, (CHAT, 20.0), (NOTES, 8.0), words={"conversation": 3.0})]
+    long, none = (
+        found(parts=[asks], traces=traces, draft=draft).status
+        for draft in ("It is kept for 30 days [1].", "A conversation is kept by its owner [1].")
+    )
+    assert (long, none) == (OK, DOUBTFUL)
+
+
+def test_months_are_no_names() -> None:
+    """English writes them with a capital, and no page has to have them."""
+    assert names_in("What does the schedule do in February, in Jira?") == ("Jira",)
+
+
 def test_an_answer_that_does_for_one_part_is_drafted_again_without_the_doubtful_one() -> None:
     """The other part is named; where nothing is cited for it, the answer stands as it is."""
     of_delete = trace(DELETE, (CHAT, 20.0), (NOTES, 8.0), words=WORDS)

@@ -1,0 +1,71 @@
+"""The action that a question asks for, and texts that speak of the opposite one: who wants to delete is not helped by "Add"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from language.clean import fold
+from language.patterns import read_wording
+from language.words import stem
+
+_WORDING: Final = read_wording(__name__)
+
+_ASKS: Final = (_WORDING.pattern("asks_en"), _WORDING.pattern("asks_ru"))
+_LIGHT: Final = frozenset(map(stem, _WORDING.words("light")))
+_WORDS: Final = re.compile(r"[^\W\d_]+")
+_PHRASAL: Final = re.compile(
+    r"\b(turn|switch)(?:ed|ing|s)?(?: \w{1,12}){0,3}? (on|off)\b(?:(?: and | or |/)(on|off)\b)?"
+)
+
+
+def action_in(question: str) -> str | None:
+    """Return the verb of the action that a question asks for, folded and with its particle; `None` if it names none.
+
+    Example: `delete` in "How do I delete a conversation?", `turn-off` in "can I turn off the alarm".
+    """
+    for asks in _ASKS:
+        if match := asks.search(question):
+            verb = fold(match["verb"])
+            particle = match.groupdict().get("particle")
+            if stem(verb) not in _LIGHT:
+                return f"{verb}-{fold(particle)}" if particle and verb in ("turn", "switch") else verb
+    return None
+
+
+def is_opposed(question: str, text: str) -> bool:
+    """Whether a text speaks of the opposite of the action that a question asks for, and never of this one."""
+    if (action := action_in(question)) is None:
+        return False
+    words = _words_of(text)
+    return any(
+        _among([action], own) and _among(words, other) and not _among(words, own)
+        for sides in _SIDES
+        for own, other in (sides, sides[::-1])
+    )
+
+
+def names_action(action: str, text: str) -> bool:
+    """Whether a text has an action's verb, or another one for the same: "reduce" for "lower"."""
+    words = _words_of(text)
+    same = [side for sides in _SIDES for side in sides if _among([action], side)]
+    return stem(action) in map(stem, words) or any(_among(words, side) for side in same)
+
+
+def _words_of(text: str) -> frozenset[str]:
+    """Return the folded words of a text, and its phrasal verbs as one word each: `turn-off` of "turn it on and off"."""
+    folded = fold(text)
+    phrasal = (f"{verb}-{particle}" for verb, *found in _PHRASAL.findall(folded) for particle in found if particle)
+    return frozenset((*_WORDS.findall(folded), *phrasal))
+
+
+def _among(words: Iterable[str], side: re.Pattern[str]) -> bool:
+    return any(map(side.fullmatch, words))
+
+
+def _side(words: str) -> re.Pattern[str]:
+    return re.compile("|".join(re.escape(word).replace(r"\*", r"\w*") for word in words.split()))
+
+
+_SIDES: Final = tuple((_side(one), _side(other)) for one, other in _WORDING.rows("opposites"))

@@ -1,0 +1,69 @@
+"""What a question wants to hear: a manner, a duration, a price, a place; and whether a text says anything of the kind.
+
+Example: "How often do I back up?" wants a frequency; "once a day" is one, and the three steps of a backup are none.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from language.patterns import read_wording
+
+_WORDING: Final = read_wording(__name__)
+
+
+class AnswerType(StrEnum):
+    """The type of answer that a question wants, in the order in which they are tried."""
+
+    FREQUENCY = "frequency"
+    DURATION = "duration"
+    COST = "cost"
+    AMOUNT = "amount"
+    TIME = "time"
+    PLACE = "place"
+    REASON = "reason"
+    CONSEQUENCE = "consequence"
+    MANNER = "manner"
+
+
+_ASKS: Final = {
+    AnswerType.FREQUENCY: _WORDING.pattern("frequency"),
+    AnswerType.DURATION: _WORDING.pattern("duration"),
+    AnswerType.COST: _WORDING.pattern("cost"),
+    AnswerType.AMOUNT: _WORDING.pattern("amount"),
+    AnswerType.TIME: _WORDING.pattern("time"),
+    AnswerType.PLACE: _WORDING.pattern("place"),
+    AnswerType.REASON: _WORDING.pattern("reason"),
+    AnswerType.CONSEQUENCE: _WORDING.pattern("consequence"),
+    AnswerType.MANNER: _WORDING.pattern("manner"),
+}
+_VALUES: Final = {
+    AnswerType.FREQUENCY: _WORDING.pattern("frequency_value"),
+    AnswerType.DURATION: _WORDING.pattern("duration_value"),
+    AnswerType.COST: _WORDING.pattern("cost_value"),
+    AnswerType.AMOUNT: _WORDING.pattern("amount_value"),
+    AnswerType.TIME: _WORDING.pattern("time_value"),
+}
+_TOLD_BY_VALUES: Final = frozenset({AnswerType.FREQUENCY, AnswerType.DURATION, AnswerType.COST})
+_DENIED: Final = _WORDING.pattern("denied")
+
+
+def answer_type(question: str) -> AnswerType | None:
+    """Return the type of answer that a question or a heading wants; `None` if its words do not tell."""
+    return next((kind for kind, asks in _ASKS.items() if asks.search(question)), None)
+
+
+def has_value(text: str, kind: AnswerType) -> bool:
+    """Whether a text has a value of a type; false for types that are not told by values, such as a manner."""
+    return kind in _VALUES and _VALUES[kind].search(text) is not None
+
+
+def tells_values(kind: AnswerType) -> bool:
+    """Whether a text without a value of a type is no answer: a number may be told in words, and a time by what comes before it."""
+    return kind in _TOLD_BY_VALUES
+
+
+def is_denied(text: str) -> bool:
+    """Whether a question or a heading speaks of what is not done, or does not work."""
+    return _DENIED.search(text) is not None
