@@ -16,6 +16,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from assistant.review.expectation import Page, words
 from contracts.enums import DraftKind, Language, Outcome, RequestType, SafetyLevel, SGRAction
 from contracts.errors import ConfigError
 from contracts.evidence import EvidenceItem
@@ -75,10 +76,6 @@ class _Case(BaseModel):
         return int.from_bytes(sha256(self.group.encode()).digest()[:4]) % 3 == 0
 
 
-Page = int | str
-"""A page as a label names it: by its number, or by its path or the end of it."""
-
-
 class AcceptableAnswer(BaseModel):
     """One acceptable answer: a page, and its sentences that together answer; without sentences, any of the page."""
 
@@ -101,6 +98,8 @@ class TurnCase(_Case):
         wrong_pages: Pages that do not answer. An answer from one is wrong; an answer from another unlabelled page is
             unread.
         only: Whether no other page answers; then an answer from any other page is wrong.
+        must_say, must_not_say: What the answer has to say and what it may not say, all of its words in this order. An
+            answer that does otherwise is wrong, whatever page it is from.
         topic: The kind of question, for tables; a word that the case's author chose.
     """
 
@@ -113,12 +112,16 @@ class TurnCase(_Case):
     helps: tuple[Page, ...] = ()
     wrong_pages: tuple[Page, ...] = ()
     only: bool = False
+    must_say: tuple[str, ...] = ()
+    must_not_say: tuple[str, ...] = ()
     topic: str = ""
 
     @model_validator(mode="after")
     def _check_label(self) -> Self:
-        if self.route is None and self.outcome is None and not self.asks:
-            raise ValueError("a turn needs a route, an outcome, pages or parts")
+        if self.route is None and self.outcome is None and not self.asks and not self.must_say:
+            raise ValueError("a turn needs a route, an outcome, pages, parts or must_say")
+        if not all(words(sentence) for sentence in (*self.must_say, *self.must_not_say)):
+            raise ValueError("what must be said or not said has at least one word")
         if self.pages and self.parts:
             raise ValueError("a turn has pages or parts, not both")
         return self

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from assistant.review.expectation import body
 from contracts.context import Context
 from contracts.enums import Outcome, Verdict
 from contracts.errors import InputError
 from contracts.plan import SGRPlanResult
 from contracts.result import StructuredAgentResult
-from evals.answers.grades import body
 from evals.retrieval.measures import mean
 from evals.runner import CaseResult
 from evals.scores import Share, table

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from assistant.review.expectation import cited_items, wording_faults
 from contracts.enums import Outcome, SGRAction
 from contracts.result import StructuredAgentResult
-from evals.answers.grades import Grade, cited_items, grade
+from evals.answers.grades import Grade, grade
 from evals.answers.tables import (
     cause_table,
     each_cause,
@@ -53,6 +54,7 @@ def describe_miss(asked: CaseResult) -> str:
         wrong.append(
             f"{came_to}: {cited[0].document}" if result.outcome is Outcome.ANSWERED and cited else str(came_to)
         )
+    wrong += wording_faults(result, case.must_say, case.must_not_say)
     return "; ".join(wrong)
 
 

@@ -383,6 +383,14 @@ def _review(commands: _Commands) -> None:
                 "--page", action="append", default=[], metavar="PATH", help="a page that answers; may be given again"
             )
             action.add_argument("--ending", choices=_OUTCOMES, help="how the turn should have ended")
+            for option, what in (("--must-say", "has to say"), ("--must-not-say", "may not say")):
+                action.add_argument(
+                    option,
+                    action="append",
+                    default=[],
+                    metavar="TEXT",
+                    help=f"words that the answer {what}; may be given again",
+                )
         if name != "export":
             action.add_argument("--json", action="store_true", help="print JSON")
         _profile(action)

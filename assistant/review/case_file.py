@@ -10,16 +10,22 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, Final
 
+from assistant.review.expectation import cited_items, is_page, says, shows_page, wording_faults, words
+from assistant.review.faults import ReviewFault
 from assistant.review.records import TurnRecord
 from contracts.enums import Language, Outcome
 from contracts.errors import ConfigError, InputError
+from contracts.result import StructuredAgentResult
 from guards.outgoing import fit_to_show
+from language.clean import clean
 from language.words import detect
 
 MOST_EARLIER: Final = 5
 """Earlier messages of the conversation that go with a case: a question such as "and for Windows?" needs them."""
 _MOST_PAGES: Final = 20
 _LONGEST_PAGE: Final = 500
+_MOST_SENTENCES: Final = 20
+_LONGEST_SENTENCE: Final = 1000
 Json = dict[str, Any]
 
 
@@ -29,11 +35,64 @@ class Label:
 
     Attributes:
         pages: Paths of pages that each answer the question.
-        ending: How the turn should have ended; if it is `None`, it should be answered from these pages.
+        ending: How the turn should have ended; if it is `None`, it should be answered, and from these pages.
+        must_say, must_not_say: Sentences or words that the answer has to say, and that it may not say.
     """
 
     pages: Sequence[str] = ()
     ending: Outcome | None = None
+    must_say: Sequence[str] = ()
+    must_not_say: Sequence[str] = ()
+
+    def is_met(self, result: StructuredAgentResult) -> bool:
+        """Whether a turn ended as this asks: then a case of it finds nothing wrong with that turn."""
+        if wording_faults(result, self.must_say, self.must_not_say):
+            return False
+        if self.ending is not None and result.outcome is not self.ending:
+            return False
+        answered = result.outcome is Outcome.ANSWERED
+        if not self.pages:
+            return answered or self.ending is not None
+        if answered:
+            cited = cited_items(result)
+            return bool(cited) and any(is_page(cited[0], page) for page in self.pages)
+        return self.ending is Outcome.PAGES_SHOWN and shows_page(result, self.pages)
+
+
+def read_label(
+    pages: Sequence[str], ending: Outcome | None, must_say: Sequence[str], must_not_say: Sequence[str]
+) -> Label:
+    """Return a label of what a person wrote, without empty lines.
+
+    Raises:
+        ReviewFault: Nothing says what would be right, two parts contradict each other, a page is no path, or a sentence
+            is too long, or secret.
+    """
+    label = Label(
+        _lines(pages), ending, [clean(one) for one in _lines(must_say)], [clean(one) for one in _lines(must_not_say)]
+    )
+    if not label.pages and ending is None and not label.must_say:
+        raise ReviewFault("no_label")
+    if label.pages and ending not in (None, Outcome.ANSWERED, Outcome.PAGES_SHOWN):
+        raise ReviewFault("ending_without_pages", ending=str(ending))
+    if len(label.pages) > _MOST_PAGES or any(
+        len(page) > _LONGEST_PAGE or not page.isprintable() for page in label.pages
+    ):
+        raise ReviewFault("no_path", most=_MOST_PAGES)
+    sentences = (*label.must_say, *label.must_not_say)
+    if len(sentences) > _MOST_SENTENCES or any(len(one) > _LONGEST_SENTENCE for one in sentences):
+        raise ReviewFault("long_sentence", most=_MOST_SENTENCES, longest=_LONGEST_SENTENCE)
+    if not all(words(one) for one in sentences):
+        raise ReviewFault("no_words")
+    if any(fit_to_show(one) != one for one in sentences):
+        raise ReviewFault("secret_sentence")
+    if any(says(one, other) for one in label.must_say for other in label.must_not_say):
+        raise ReviewFault("contradiction")
+    return label
+
+
+def _lines(texts: Sequence[str]) -> list[str]:
+    return [text.strip() for text in texts if text.strip()]
 
 
 def make_case(record: TurnRecord, earlier: Sequence[str], label: Label) -> Json:
@@ -45,31 +104,24 @@ def make_case(record: TurnRecord, earlier: Sequence[str], label: Label) -> Json:
         label: What would be right.
 
     Raises:
-        InputError: Nothing says what would be right, or a page is no path.
+        ReviewFault: The question cannot be shown.
     """
-    pages, ending = [page.strip() for page in label.pages if page.strip()], label.ending
-    if not pages and ending is None:
-        raise InputError("A case needs to say what would be right.", "Name the right pages, the right ending, or both.")
-    if pages and ending not in (None, Outcome.ANSWERED, Outcome.PAGES_SHOWN):
-        raise InputError(
-            f"A turn that should end with {ending} has no right pages.", "Leave out the pages or the ending."
-        )
-    if len(pages) > _MOST_PAGES or any(len(page) > _LONGEST_PAGE or not page.isprintable() for page in pages):
-        raise InputError("The pages are no paths.", f"Name at most {_MOST_PAGES}, as `guardian search` shows them.")
     if not record.question.strip():
-        raise InputError("The question of this turn cannot be shown, so it makes no case.", "Choose another turn.")
+        raise ReviewFault("no_question")
     said = [fit_to_show(text) for text in earlier[-MOST_EARLIER:]]
-    case: Json = {
+    parts = {
+        "outcome": str(label.ending) if label.ending is not None else "",
+        "pages": label.pages,
+        "must_say": label.must_say,
+        "must_not_say": label.must_not_say,
+    }
+    return {
         "id": case_id(record),
         "language": str(record.language or detect(record.question, default=Language.EN)),
         "says": [*filter(str.strip, said), record.question],
         "note": f"from a review: was {record.outcome or 'unfinished'}",
+        **{name: part for name, part in parts.items() if part},
     }
-    if ending is not None:
-        case["outcome"] = str(ending)
-    if pages:
-        case["pages"] = pages
-    return case
 
 
 def case_id(record: TurnRecord) -> str:

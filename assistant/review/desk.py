@@ -52,6 +52,18 @@ class TurnPage:
     more: bool
 
 
+@dataclass(frozen=True, slots=True)
+class SavedCase:
+    """A case that was saved.
+
+    Attributes:
+        met: Whether the turn as it was already ended as the case asks, so that the case tests nothing that was wrong.
+    """
+
+    case: Json
+    met: bool
+
+
 class ReviewDesk:
     """The turns of one deployment, for reviewers.
 
@@ -166,8 +178,8 @@ class ReviewDesk:
         await self._reviews.put(thread, found.turn_id, who, note=text)
         return await self._describe(found)
 
-    async def case(self, thread: str, turn: str, who: str, label: Label, save: Callable[[Json], None]) -> Json:
-        """Make a case for `guardian eval` of a turn, save it, and record that it was made; return the case.
+    async def case(self, thread: str, turn: str, who: str, label: Label, save: Callable[[Json], None]) -> SavedCase:
+        """Make a case for `guardian eval` of a turn, save it, and record that it was made.
 
         Args:
             thread: The conversation, by the id that it is stored under.
@@ -178,14 +190,15 @@ class ReviewDesk:
 
         Raises:
             UnknownThread: There is no such conversation or turn.
-            InputError: Nothing says what would be right, or a page is no path.
+            ReviewFault: The question cannot be shown.
         """
         found, earlier = await self._turn(thread, turn)
         case = make_case(await self._describe(found), [one.question for one in earlier], label)
         await asyncio.to_thread(save, case)
         await self.record_look(who, f"case {thread} {found.turn_id}")
         await self._reviews.put(thread, found.turn_id, who, case_id=case["id"])
-        return case
+        result = StructuredAgentResult.model_validate(found.result) if found.result is not None else None
+        return SavedCase(case, met=result is not None and label.is_met(result))
 
     async def hand_over(self, thread: str, turn: str, who: str) -> DeliveryStatus:
         """Hand a turn over to a person; a turn that was handed over before is not sent again.

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
+from assistant.review.expectation import body, cited_items, is_page, shows_page, wording_faults, words
 from contracts.enums import Outcome, PartStatus
 from contracts.evidence import EvidenceItem
 from contracts.reasons import reason_names
 from contracts.result import StructuredAgentResult
-from evals.cases import AcceptableAnswer, Page, TurnCase
-from language.claims import without_citations
+from evals.cases import AcceptableAnswer, TurnCase
 from language.words import tokens
-from rendering.texts import texts
 
-_LINK: Final = re.compile(r"!?\[([^\]\n]{0,500})\]\([^)\n]{0,1000}\)")
-_CITED: Final = re.compile(r"\[(\d{1,3})\]")
 _STATED: Final = 0.8
 """Share of a sentence's words that stand together in an answer that states it: links lose their targets, steps their numbers."""
 _SLACK: Final = 1.25
@@ -49,23 +45,32 @@ def grade(case: TurnCase, result: StructuredAgentResult) -> Grade | None:
     An answer is correct if it answers every part of the question: it states all sentences of one acceptable answer, or
     cites first a page that is labelled without sentences. An answer that states some of that is partly correct. Other
     answers that begin with a page that no label names are unread: somebody has to read them. All other stated answers
-    are wrong, and so is any answer to a question that the documents do not answer.
+    are wrong, and so is any answer to a question that the documents do not answer, and any that does not say what it
+    must, or says what it must not.
     """
-    if not case.asks and not case.unanswerable:
+    answered = result.outcome is Outcome.ANSWERED
+    if answered and wording_faults(result, case.must_say, case.must_not_say):
+        return Grade.WRONG
+    if not case.asks and not case.unanswerable and not case.must_say:
         return None
-    if result.outcome is Outcome.ANSWERED:
-        return _of_answer(case, result)
-    if not case.asks:
+    return _of_answer(case, result) if answered else _of_no_answer(case, result)
+
+
+def _of_no_answer(case: TurnCase, result: StructuredAgentResult) -> Grade:
+    if case.unanswerable:
         return Grade.RIGHT_REFUSAL
     if result.outcome is Outcome.CLARIFICATION:
         return Grade.NEEDLESS_QUESTION
     if result.outcome is Outcome.PAGES_SHOWN:
-        return Grade.RIGHT_PAGES if _right_page_shown(case, result) else Grade.WRONG_PAGES
+        right = [answer.page for part in case.asks for answer in part]
+        return Grade.RIGHT_PAGES if shows_page(result, right) else Grade.WRONG_PAGES
     return Grade.NOTHING
 
 
 def _of_answer(case: TurnCase, result: StructuredAgentResult) -> Grade:
     cited = cited_items(result)
+    if case.must_say and not case.asks and not case.unanswerable:
+        return Grade.CORRECT
     if not case.asks or not cited:
         return Grade.WRONG
     said = tokens(body(result))
@@ -100,39 +105,6 @@ def _states(said: Sequence[str], sentence: str) -> bool:
         if (wanted & window).total() >= _STATED * size:
             return True
     return False
-
-
-def words(sentence: str) -> list[str]:
-    """Return the words of a sentence for comparison: folded, links without their targets."""
-    return tokens(_LINK.sub(r"\1", sentence))
-
-
-def is_page(item: EvidenceItem, page: Page) -> bool:
-    """Whether an item comes from the page that a label names by number or by the end of its path."""
-    if isinstance(page, int):
-        return item.kb_id == page
-    return item.document == page or item.document.endswith(f"/{page.removeprefix('/')}")
-
-
-def cited_items(result: StructuredAgentResult) -> list[EvidenceItem]:
-    """Return the items that an answer cites, in order of first citation; empty if no report has the draft."""
-    if result.guardian is None:
-        return []
-    numbers = dict.fromkeys(int(number) for number in _CITED.findall(result.guardian.draft))
-    items = result.evidence
-    return [items[number - 1] for number in numbers if 0 < number <= len(items)]
-
-
-def _right_page_shown(case: TurnCase, result: StructuredAgentResult) -> bool:
-    refs = {page.ref for page in result.pages}
-    right = [answer.page for part in case.asks for answer in part]
-    return any(is_page(item, page) for item in result.evidence if item.ref in refs for page in right)
-
-
-def body(result: StructuredAgentResult) -> str:
-    """Return the text of an answer without its citations and its list of sources."""
-    heading = f"\n\n**{texts(result.language)['sources_heading']}**\n"
-    return without_citations(result.answer_text.partition(heading)[0])
 
 
 def estimate(result: StructuredAgentResult) -> float | None:

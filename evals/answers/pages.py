@@ -9,8 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from assistant.review.expectation import words
 from contracts.errors import ConfigError
-from evals.answers.grades import words
 from language.sentences import sentences
 
 _FRONT_MATTER: Final = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from assistant.review.expectation import cited_items
 from contracts.enums import Outcome
 from contracts.result import StructuredAgentResult
-from evals.answers.grades import STATED, Grade, cause, cited_items, estimate, grade
+from evals.answers.grades import STATED, Grade, cause, estimate, grade
 from evals.cases import TurnCase
 from evals.runner import CaseResult
 from evals.scores import Share, table

@@ -179,6 +179,22 @@ def test_a_turn_saved_as_a_case_is_a_case_that_eval_runs(talks: Desk, tmp_path: 
     assert [line["case"] for line in desk.here("review", "--json").json] == ["", second.id, first.id]
 
 
+def test_a_case_of_a_wrong_answer_fails_while_the_same_answer_is_given(talks: Desk, tmp_path: Path) -> None:
+    """The right page is not enough: the words that were wrong are named, and so are those that would be right."""
+    desk = talks.copied(tmp_path / "data")
+    file = tmp_path / "cases.jsonl"
+    page = ("--file", str(file), "--page", "en/restore.md")
+    said = desk.here("review", "case", "t", "1", *page)
+    assert "passes this case" in said.err
+    file.unlink()
+    wrong, right = "**shelfctl** restore --from `/srv/backup`", "shelfctl restore --from /srv/archive"
+    said = desk.here("review", "case", "t", "1", *page, "--must-not-say", wrong, "--must-say", right, "--json")
+    assert (said.json["must_say"], said.err) == ([right], "")
+    judged = desk.here("eval", str(file), "--misses")
+    assert f"wrong and stated: corpus/en/restore.md; does not say {right!r}; says {wrong!r}" in judged.out
+    assert "| en | 1 | 100% (1/1;" in judged.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -188,6 +204,11 @@ def test_a_turn_saved_as_a_case_is_a_case_that_eval_runs(talks: Desk, tmp_path: 
         (["case", "t", "1", "--file", "x.jsonl", "--page", "a\nb"], 2, "no paths"),
         (["case", "t", "1", "--file", "x.jsonl", "--page", "a.md", "--ending", "declined"], 2, "has no right pages"),
         (["case", "t", "1", "--file", "no/such/folder/x.jsonl", "--page", "a.md"], 2, "cannot be written"),
+        (["case", "t", "1", "--file", "x.jsonl", "--must-not-say", "no"], 2, "what would be right"),
+        (["case", "t", "1", "--file", "x.jsonl", "--must-say", "?!"], 2, "no word"),
+        (["case", "t", "1", "--file", "x.jsonl", "--must-say", "x" * 1001], 2, "too long"),
+        (["case", "t", "1", "--file", "x.jsonl", "--must-say", f"the card {CARD}"], 2, "secret"),
+        (["case", "t", "1", "--file", "x.jsonl", "--must-say", "a b", "--must-not-say", "B"], 2, "not say the same"),
         (["note", "t", "1", "x" * 4001], 2, "4001 characters"),
         (["hand-over", "t", "1"], 2, "No destination"),
         (["--since", "yesterday"], 2, "no time"),

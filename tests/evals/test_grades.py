@@ -132,6 +132,42 @@ def test_a_turn_that_is_labelled_by_its_end_alone_is_not_judged_by_pages() -> No
     assert grade(case(route="normal"), ended(Outcome.HANDED_OFF)) is None
 
 
+@pytest.mark.parametrize(
+    ("labels", "draft", "expected"),
+    [
+        ({"pages": [1], "must_say": ["for 7 days"]}, "Backups are kept for 30 days [1].", Grade.WRONG),
+        (
+            {"pages": [1], "must_say": ["for 7 days"]},
+            "Backups are kept [1] **for 7** [days](../a.md) [1].",
+            Grade.CORRECT,
+        ),
+        ({"pages": [1], "must_say": ["for 7 days"]}, "Backups are kept for 77 days [1].", Grade.WRONG),
+        ({"pages": [1], "must_say": ["for 7 days"]}, "Backups are kept for 7 days [3].", Grade.UNREAD),
+        ({"pages": [1], "must_not_say": ["FOR 30 days"]}, "Backups are kept for 30 days [1].", Grade.WRONG),
+        ({"pages": [1], "must_not_say": ["for 30 days"]}, "Backups are kept for 7 days [1].", Grade.CORRECT),
+        ({"must_say": ["for 7 days"]}, "Backups are kept for 7 days [3].", Grade.CORRECT),
+        ({"must_say": ["for 7 days"]}, "Backups are kept for 30 days [3].", Grade.WRONG),
+        ({"outcome": "answered", "must_not_say": ["for 30 days"]}, "Kept for 30 days [1].", Grade.WRONG),
+        ({"outcome": "answered", "must_not_say": ["for 30 days"]}, "Kept for 7 days [1].", None),
+        ({"outcome": "declined", "must_say": ["sorry"]}, "Sorry [1].", Grade.WRONG),
+    ],
+)
+def test_an_answer_says_what_it_must_and_not_what_it_must_not(
+    labels: dict[str, object], draft: str, expected: Grade | None
+) -> None:
+    """All words in their order, mark-up aside; else the answer is wrong, also where it is from the right page."""
+    assert grade(case(**labels), answered(draft)) is expected
+    if "outcome" not in labels:
+        assert grade(case(**labels), ended(Outcome.DECLINED)) is Grade.NOTHING
+
+
+def test_what_must_be_said_has_words() -> None:
+    """A label of signs alone would be met by every answer."""
+    for field in ("must_say", "must_not_say"):
+        with pytest.raises(ValueError, match="at least one word"):
+            case(outcome="answered", **{field: ["?!"]})
+
+
 def test_how_sure_an_answer_is_is_the_mean_confidence_of_what_it_cites() -> None:
     """What was found and not cited does not count."""
     assert estimate(answered("So it is [1]. More [2].")) == pytest.approx(0.8)

@@ -141,7 +141,8 @@ async def test_a_form_marks_notes_saves_and_hands_over_and_every_deed_is_recorde
         assert await do(do="unhandle") == "The turn is marked as not handled."
         assert await do(do="note", note=EVIL) == "The note is kept."
         assert (await client.get("/review/cases.jsonl")).status_code == 404
-        assert (await do(do="case", pages="en/restore.md\r\n\r\n")).startswith("The turn is saved as a case.")
+        wrong = {"pages": "en/restore.md\r\n\r\n", "must_not_say": "shelfctl restore\r\n", "must_say": ""}
+        assert (await do(do="case", **wrong)).startswith("The turn is saved as a case. ")
         assert await do(do="hand-over") == "The turn was handed over."
         assert EVIL not in (await client.get("/review")).text
         file = tmp_path / "saved.jsonl"
@@ -149,6 +150,7 @@ async def test_a_form_marks_notes_saves_and_hands_over_and_every_deed_is_recorde
     [case] = read_cases(file)
     assert isinstance(case, TurnCase)
     assert (case.pages, SECRET in case.says[0]) == (("en/restore.md",), False)
+    assert (case.must_say, case.must_not_say) == ((), ("shelfctl restore",))
     assert len(list(sent.glob("*.json"))) == 1
     looks = (await asyncio.to_thread(desk.here, "review", "looks", "--json")).json
     deeds = [look["what"].split()[0] for look in reversed(looks) if look["who"] == "olga"]
@@ -165,6 +167,7 @@ async def test_a_form_marks_notes_saves_and_hands_over_and_every_deed_is_recorde
     ("form", "status"),
     [
         ({"do": "case"}, 400),
+        ({"do": "case", "must_not_say": "wrong"}, 400),
         ({"do": "case", "ending": "sold"}, 400),
         ({"do": "note", "note": "x" * 4001}, 400),
         ({"do": "hand-over"}, 400),

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from assistant.cli.reviewer import reviewer
 from assistant.deployment import Deployment, deployment
-from assistant.review.case_file import Label, add_case
+from assistant.review.case_file import add_case, read_label
 from assistant.review.desk import ReviewDesk, open_desk
 from assistant.review.export import csv_head, csv_line, json_line
 from assistant.review.records import MOST_AT_ONCE, ReviewQuery, moment
@@ -144,11 +144,14 @@ async def _do(desk: ReviewDesk, options: argparse.Namespace) -> None:
         case "case":
             ending = Outcome(options.ending) if options.ending else None
             save = partial(add_case, Path(options.file))
-            case = await desk.case(thread, turn, who, Label(options.page, ending), save)
+            label = read_label(options.page, ending, options.must_say, options.must_not_say)
+            saved = await desk.case(thread, turn, who, label, save)
             if options.json:
-                _print_json(case)
+                _print_json(saved.case)
             else:
-                print(say["review_said_case"].format(file=options.file, case=case["id"]))
+                print(say["review_said_case"].format(file=options.file, case=saved.case["id"]))
+            if saved.met:
+                print(say["review_met"], file=sys.stderr)
         case _:
             delivery = await desk.hand_over(thread, turn, who)
             if options.json:

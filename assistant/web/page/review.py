@@ -14,7 +14,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from pydantic import ValidationError
 
-from assistant.review.case_file import Label, add_case
+from assistant.review.case_file import add_case, read_label
 from assistant.review.desk import ReviewDesk, TurnPage
 from assistant.review.export import csv_head, csv_line, json_line
 from assistant.review.records import ReviewQuery, moment
@@ -28,7 +28,7 @@ from contracts.enums import Outcome
 from contracts.errors import GuardianError, InputError, UnknownThread
 
 _NAMES: Final = ("outcome", "rating", "reason", "since", "until", "profile", "text", "handled", "offset", "lang")
-_SAID: Final = ("handled", "unhandled", "note", "case_here", "delivered", "kept")
+_SAID: Final = ("handled", "unhandled", "note", "case_here", "case_met", "delivered", "kept")
 _LONGEST: Final = 300
 _MOST_FIELDS: Final = 10
 _HEADERS: Final = {
@@ -166,9 +166,10 @@ async def _do(visit: _Visit, place: tuple[str, str], form: Mapping[str, str]) ->
             ending = form.get("ending", "")
             if ending and ending not in tuple(Outcome):
                 raise InputError("No turn ends so.", "Reload the page.")
-            label = Label(form.get("pages", "").splitlines(), Outcome(ending) if ending else None)
-            await desk.case(*place, who, label, partial(add_case, visit.service.deployed.review_cases_file))
-            return "case_here"
+            pages, must, must_not = (form.get(name, "").splitlines() for name in ("pages", "must_say", "must_not_say"))
+            label = read_label(pages, Outcome(ending) if ending else None, must, must_not)
+            saved = await desk.case(*place, who, label, partial(add_case, visit.service.deployed.review_cases_file))
+            return "case_met" if saved.met else "case_here"
         case "hand-over":
             return str(await desk.hand_over(*place, who))
         case _:

@@ -248,10 +248,11 @@ def _deeds(record: TurnRecord, params: Params, look: Look) -> str:
 
     endings = [(str(one), look.words[f"outcome_{one}"]) for one in Outcome]
     note = f'<label>{_say(look, "note")}<textarea name="note" rows="3" maxlength="4000">{words(record.note)}</textarea></label>'
-    label = (
-        f'<label>{_say(look, "right_pages")}<textarea name="pages" rows="2"></textarea></label>'
-        f"{_select('ending', endings, '', look)}"
+    texts = "".join(
+        f'<label>{_say(look, name)}<textarea name="{field}" rows="2"></textarea></label>'
+        for field, name in (("pages", "right_pages"), ("must_say", "must_say"), ("must_not_say", "must_not_say"))
     )
+    label = f"{_select('ending', endings, '', look)}{texts}"
     return (
         f'<section class="deeds"><h2>{_say(look, "deeds")}</h2>'
         f"{form('unhandle' if record.handled else 'handle', '', 'do_unhandle' if record.handled else 'do_handle')}"
