@@ -518,7 +518,7 @@ async def open_service(deployed: Deployment) -> AsyncGenerator[Service]:
         ports = await opened.enter_async_context(open_ports(deployed, knowledge))
         runner = await opened.enter_async_context(open_runner(deployed, ports))
         feedback, histories = await FeedbackStore.share(runner.store), await Histories.share(runner.store)
-        desk = await desk_over(runner.store, feedback, ports.sink)
+        desk = await desk_over(deployed, runner.store, feedback, ports.sink)
         service = Service(deployed, runner, knowledge, feedback, histories, desk)
         try:
             yield service

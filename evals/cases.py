@@ -195,13 +195,20 @@ def read_cases(*paths: Path) -> list[Case]:
     """Read files of cases; a line without `kind` is a turn.
 
     Raises:
-        ConfigError: A file cannot be read, a line is not a case, or an id occurs twice.
+        ConfigError: A file cannot be read, a line is not a case, or an id has two cases that differ. The same case in
+            two files counts once.
     """
-    cases = [case for path in paths for case in _read(path)]
-    ids = [case.id for case in cases]
-    if twice := sorted({name for name in ids if ids.count(name) > 1}):
-        raise ConfigError(f"Ids that stand twice: {', '.join(twice[:5])}.", "Give each case its own.")
-    return cases
+    cases: dict[str, Case] = {}
+    twice: dict[str, None] = {}
+    for case in (case for path in paths for case in _read(path)):
+        if cases.setdefault(case.id, case) != case:
+            twice[case.id] = None
+    if twice:
+        raise ConfigError(
+            f"Ids that stand twice: {', '.join(sorted(twice)[:5])}.",
+            "Give each case its own; of one case that is saved twice, remove the line that is out of date.",
+        )
+    return [*cases.values()]
 
 
 def _read(path: Path) -> list[Case]:

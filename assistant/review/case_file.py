@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,11 +11,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, Final
 
-from assistant.review.expectation import cited_items, is_page, says, shows_page, wording_faults, words
+from assistant.review.expectation import Page, cited_items, is_page, says, shows_page, wording_faults, words
 from assistant.review.faults import ReviewFault
 from assistant.review.records import TurnRecord
 from contracts.enums import Language, Outcome
-from contracts.errors import ConfigError, InputError
+from contracts.errors import ConfigError
 from contracts.result import StructuredAgentResult
 from guards.outgoing import fit_to_show
 from language.clean import clean
@@ -24,6 +25,8 @@ MOST_EARLIER: Final = 5
 """Earlier messages of the conversation that go with a case: a question such as "and for Windows?" needs them."""
 _MOST_PAGES: Final = 20
 _LONGEST_PAGE: Final = 500
+_LONGEST_NUMBER: Final = 15
+"""Digits."""
 _MOST_SENTENCES: Final = 20
 _LONGEST_SENTENCE: Final = 1000
 Json = dict[str, Any]
@@ -34,12 +37,12 @@ class Label:
     """What would be right of a turn.
 
     Attributes:
-        pages: Paths of pages that each answer the question.
+        pages: Pages that each answer the question, by number or by path.
         ending: How the turn should have ended; if it is `None`, it should be answered, and from these pages.
         must_say, must_not_say: Sentences or words that the answer has to say, and that it may not say.
     """
 
-    pages: Sequence[str] = ()
+    pages: Sequence[Page] = ()
     ending: Outcome | None = None
     must_say: Sequence[str] = ()
     must_not_say: Sequence[str] = ()
@@ -68,15 +71,14 @@ def read_label(
         ReviewFault: Nothing says what would be right, two parts contradict each other, a page is no path, or a sentence
             is too long, or secret.
     """
-    label = Label(
-        _lines(pages), ending, [clean(one) for one in _lines(must_say)], [clean(one) for one in _lines(must_not_say)]
-    )
+    must, must_not = ([clean(one) for one in _lines(texts)] for texts in (must_say, must_not_say))
+    label = Label([_page(text) for text in _lines(pages)], ending, must, must_not)
     if not label.pages and ending is None and not label.must_say:
         raise ReviewFault("no_label")
     if label.pages and ending not in (None, Outcome.ANSWERED, Outcome.PAGES_SHOWN):
         raise ReviewFault("ending_without_pages", ending=str(ending))
     if len(label.pages) > _MOST_PAGES or any(
-        len(page) > _LONGEST_PAGE or not page.isprintable() for page in label.pages
+        len(page) > _LONGEST_PAGE or not page.isprintable() for page in map(str, label.pages)
     ):
         raise ReviewFault("no_path", most=_MOST_PAGES)
     sentences = (*label.must_say, *label.must_not_say)
@@ -89,6 +91,10 @@ def read_label(
     if any(says(one, other) for one in label.must_say for other in label.must_not_say):
         raise ReviewFault("contradiction")
     return label
+
+
+def _page(text: str) -> Page:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER else text
 
 
 def _lines(texts: Sequence[str]) -> list[str]:
@@ -129,26 +135,28 @@ def case_id(record: TurnRecord) -> str:
     return f"review-{sha256(json.dumps([record.thread, record.turn]).encode()).hexdigest()[:12]}"
 
 
-def add_case(path: Path, case: Json) -> None:
-    """Append a case to a file, which is made if it is not there.
+def add_case(path: Path, case: Json) -> bool:
+    """Save a case in a file, which is made if it is not there; return whether it replaced an earlier one of the turn.
 
     Raises:
-        InputError: The file has a case of this turn already.
         ConfigError: The file cannot be read or written, or it is no file of cases.
     """
+    line = json.dumps(case, ensure_ascii=False)
     with _locked(path) as file:
         text = file.read()
-        if case["id"] in [_id_in(path, line) for line in text.splitlines() if line.strip()]:
-            raise InputError(
-                f"{path.name} has a case of this turn already: {case['id']}.",
-                "Change its line, or remove it and try again.",
-            )
-        file.write(f"{'' if not text or text.endswith(chr(10)) else chr(10)}{json.dumps(case, ensure_ascii=False)}\n")
+        # Not `splitlines`: a string of JSON may hold what ends a line elsewhere.
+        lines = text.split("\n")
+        kept = [one for one in lines if not one.strip() or _id_in(path, one) != case["id"]]
+        if len(kept) == len(lines):
+            file.write(f"{'' if not text or text.endswith(chr(10)) else chr(10)}{line}\n")
+            return False
+        _replace(path.resolve(), "\n".join([*filter(str.strip, kept), line, ""]), file)
+        return True
 
 
 def _id_in(path: Path, line: str) -> object:
     try:
-        found: Any = json.loads(line)
+        found: Any = json.loads(line.removeprefix("\ufeff"))
         return found["id"]
     except (ValueError, RecursionError, KeyError, TypeError):
         raise ConfigError(
@@ -156,16 +164,34 @@ def _id_in(path: Path, line: str) -> object:
         ) from None
 
 
+def _replace(path: Path, text: str, before: IO[str]) -> None:
+    """Put a new file in the place of one, whole or not at all, with its permissions."""
+    whole = path.with_name(f".{path.name}.new")
+    try:
+        whole.write_text(text, "utf-8")
+        whole.chmod(os.fstat(before.fileno()).st_mode & 0o777)
+        whole.replace(path)
+    except OSError:
+        # Not at the end in any case: from the replacement on, whoever locks the new file may have begun the next.
+        whole.unlink(missing_ok=True)
+        raise
+
+
 @contextmanager
 def _locked(path: Path) -> Generator[IO[str]]:
     """Open a file for reading and writing; another process that adds a case waits."""
     import fcntl
 
+    path = path.resolve()
     try:
-        with path.open("a+", encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            file.seek(0)
-            yield file
+        while True:
+            with path.open("a+", encoding="utf-8") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                if not path.exists() or path.stat().st_ino != os.fstat(file.fileno()).st_ino:
+                    continue  # whoever held it has put another file in its place
+                file.seek(0)
+                yield file
+                return
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path.name} is no file of cases: it is no UTF-8.", "Name another file.") from error
     except OSError as error:

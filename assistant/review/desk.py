@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from assistant.review.case_file import Json, Label, make_case
+from assistant.review.case_pages import check_pages
 from assistant.review.operator_ticket import make_ticket
 from assistant.review.records import (
     ReviewQuery,
@@ -36,6 +37,8 @@ from guards.outgoing import fit_to_show
 from language.clean import clean
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from assistant.deployment import Deployment
     from contracts.ports import HandOffSink
 
@@ -57,10 +60,12 @@ class SavedCase:
     """A case that was saved.
 
     Attributes:
+        replaced: Whether it took the place of an earlier case of the turn.
         met: Whether the turn as it was already ended as the case asks, so that the case tests nothing that was wrong.
     """
 
     case: Json
+    replaced: bool
     met: bool
 
 
@@ -71,15 +76,22 @@ class ReviewDesk:
         store: The transcript.
         feedback: On the same connection, as is `reviews`.
         reviews: What was done with turns.
+        knowledge: The folder of the index, where the pages of cases are looked up.
         sink: Takes what is handed over; `None` if there is no destination.
     """
 
     def __init__(
-        self, store: TurnStore, feedback: FeedbackStore, reviews: Reviews, sink: HandOffSink | None = None
+        self,
+        store: TurnStore,
+        feedback: FeedbackStore,
+        reviews: Reviews,
+        knowledge: Path,
+        sink: HandOffSink | None = None,
     ) -> None:
         self._store = store
         self._feedback = feedback
         self._reviews = reviews
+        self._knowledge = knowledge
         self._sink = sink
 
     async def list(self, query: ReviewQuery, who: str) -> TurnPage:
@@ -178,7 +190,7 @@ class ReviewDesk:
         await self._reviews.put(thread, found.turn_id, who, note=text)
         return await self._describe(found)
 
-    async def case(self, thread: str, turn: str, who: str, label: Label, save: Callable[[Json], None]) -> SavedCase:
+    async def case(self, thread: str, turn: str, who: str, label: Label, save: Callable[[Json], bool]) -> SavedCase:
         """Make a case for `guardian eval` of a turn, save it, and record that it was made.
 
         Args:
@@ -186,19 +198,21 @@ class ReviewDesk:
             turn: The turn's id or its number.
             who: The reviewer.
             label: What would be right.
-            save: Called with the case in a thread of its own; if it raises, nothing is recorded.
+            save: Called with the case in a thread of its own; returns whether it replaced an earlier one. If it raises,
+                nothing is recorded.
 
         Raises:
             UnknownThread: There is no such conversation or turn.
-            ReviewFault: The question cannot be shown.
+            ReviewFault: The question cannot be shown, or the index does not hold a page.
         """
         found, earlier = await self._turn(thread, turn)
         case = make_case(await self._describe(found), [one.question for one in earlier], label)
-        await asyncio.to_thread(save, case)
+        await asyncio.to_thread(check_pages, self._knowledge, label.pages)
+        replaced = await asyncio.to_thread(save, case)
         await self.record_look(who, f"case {thread} {found.turn_id}")
         await self._reviews.put(thread, found.turn_id, who, case_id=case["id"])
         result = StructuredAgentResult.model_validate(found.result) if found.result is not None else None
-        return SavedCase(case, met=result is not None and label.is_met(result))
+        return SavedCase(case, replaced, met=result is not None and label.is_met(result))
 
     async def hand_over(self, thread: str, turn: str, who: str) -> DeliveryStatus:
         """Hand a turn over to a person; a turn that was handed over before is not sent again.
@@ -297,9 +311,11 @@ async def open_desk(deployed: Deployment, *, sending: bool = False) -> AsyncGene
         sink = hand_off_sink(deployed) if sending else None
         if sink is not None:
             await opened.enter_async_context(sink)
-        yield await desk_over(store, await FeedbackStore.share(store), sink)
+        yield await desk_over(deployed, store, await FeedbackStore.share(store), sink)
 
 
-async def desk_over(store: TurnStore, feedback: FeedbackStore, sink: HandOffSink | None) -> ReviewDesk:
+async def desk_over(
+    deployed: Deployment, store: TurnStore, feedback: FeedbackStore, sink: HandOffSink | None
+) -> ReviewDesk:
     """Return the desk over tables that are open; whoever opened them closes them."""
-    return ReviewDesk(store, feedback, await Reviews.share(store), sink)
+    return ReviewDesk(store, feedback, await Reviews.share(store), deployed.knowledge_folder, sink)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from assistant.deployment import deployment
+from assistant.review.case_file import add_case
 from assistant.review.export import csv_line
 from assistant.review.records import TurnRecord, moment
 from assistant.review.reviewed_turn import review_result
@@ -159,7 +160,7 @@ def test_what_was_done_with_a_turn_stays_with_it_until_the_conversation_is_delet
 
 
 def test_a_turn_saved_as_a_case_is_a_case_that_eval_runs(talks: Desk, tmp_path: Path) -> None:
-    """The second question of a conversation brings the first with it; the same turn is not saved twice."""
+    """The second question of a conversation brings the first with it; the same turn again takes its own place."""
     desk = talks.copied(tmp_path / "data")
     file = tmp_path / "cases.jsonl"
     # Without a line break at its end, as an editor may leave it.
@@ -167,8 +168,9 @@ def test_a_turn_saved_as_a_case_is_a_case_that_eval_runs(talks: Desk, tmp_path: 
     save = ("--file", str(file))
     assert desk.here("review", "case", "t", "1", *save, "--page", "en/restore.md").code == 0
     assert desk.here("review", "case", "t", "2", *save, "--ending", "handed_off").code == 0
-    desk.here("review", "case", "t", "2", *save, "--ending", "declined").complains(2, "already")
-    _, first, second = read_cases(file)
+    again = desk.here("review", "case", "t", "1", *save, "--page", "en/restore.md")
+    assert "in place of the earlier case" in again.out
+    _, second, first = read_cases(file, file)
     assert isinstance(first, TurnCase)
     assert isinstance(second, TurnCase)
     assert (first.pages, len(first.says), len(second.says), second.outcome) == (("en/restore.md",), 1, 2, "handed_off")
@@ -177,6 +179,9 @@ def test_a_turn_saved_as_a_case_is_a_case_that_eval_runs(talks: Desk, tmp_path: 
     assert "3 conversations" in judged.out
     assert f"- {first.id}" not in judged.out
     assert [line["case"] for line in desk.here("review", "--json").json] == ["", second.id, first.id]
+    other = tmp_path / "other.jsonl"
+    other.write_text(file.read_text("utf-8").replace("handed_off", "declined"), "utf-8")
+    desk.here("eval", str(file), str(other)).complains(2, f"stand twice: {second.id}.", "saved twice")
 
 
 def test_a_case_of_a_wrong_answer_fails_while_the_same_answer_is_given(talks: Desk, tmp_path: Path) -> None:
@@ -186,7 +191,6 @@ def test_a_case_of_a_wrong_answer_fails_while_the_same_answer_is_given(talks: De
     page = ("--file", str(file), "--page", "en/restore.md")
     said = desk.here("review", "case", "t", "1", *page)
     assert "passes this case" in said.err
-    file.unlink()
     wrong, right = "**shelfctl** restore --from `/srv/backup`", "shelfctl restore --from /srv/archive"
     said = desk.here("review", "case", "t", "1", *page, "--must-not-say", wrong, "--must-say", right, "--json")
     assert (said.json["must_say"], said.err) == ([right], "")
@@ -195,15 +199,43 @@ def test_a_case_of_a_wrong_answer_fails_while_the_same_answer_is_given(talks: De
     assert "| en | 1 | 100% (1/1;" in judged.out
 
 
+def test_cases_that_are_saved_at_once_are_all_there_once(tmp_path: Path) -> None:
+    """Operators save on the page while somebody saves by a command: no case is lost, and none stands twice."""
+    file = tmp_path / "cases.jsonl"
+    failed: list[Exception] = []
+
+    def save(name: int) -> None:
+        try:
+            for number in range(10):
+                add_case(file, {"id": f"{name}-{number % 5}", "says": ["a\u2028b"], "note": str(number)})
+                add_case(file, {"id": "shared", "note": str(name)})
+        except Exception as error:  # noqa: BLE001  # told by the thread that waits
+            failed.append(error)
+
+    threads = [threading.Thread(target=save, args=(name,)) for name in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    ids = [json.loads(line)["id"] for line in file.read_text("utf-8").split("\n") if line]
+    assert sorted(ids) == sorted(["shared", *(f"{name}-{number}" for name in range(6) for number in range(5))])
+    assert [path.name for path in tmp_path.iterdir()] == ["cases.jsonl"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
         (["show", "nobody"], 1, "no conversation 'nobody'"),
         (["show", "t", "7"], 1, "has no turn '7'"),
         (["case", "t", "1", "--file", "x.jsonl"], 2, "what would be right"),
+        (["case", "t", "1", "--file", "x.jsonl", "--page", "a.md"], 2, "no page 'a.md'"),
+        (["case", "t", "1", "--file", "x.jsonl", "--page", "ru/restor.md"], 2, "nearest are: corpus/ru/restore.md"),
+        (["case", "t", "1", "--file", "x.jsonl", "--page", "de/restore.md"], 2, "corpus/en/restore.md, corpus/ru/"),
+        (["case", "t", "1", "--file", "x.jsonl", "--page", "999999"], 2, "no page 999999"),
         (["case", "t", "1", "--file", "x.jsonl", "--page", "a\nb"], 2, "no paths"),
         (["case", "t", "1", "--file", "x.jsonl", "--page", "a.md", "--ending", "declined"], 2, "has no right pages"),
-        (["case", "t", "1", "--file", "no/such/folder/x.jsonl", "--page", "a.md"], 2, "cannot be written"),
+        (["case", "t", "1", "--file", "no/such/folder/x.jsonl", "--page", "restore.md"], 2, "cannot be written"),
         (["case", "t", "1", "--file", "x.jsonl", "--must-not-say", "no"], 2, "what would be right"),
         (["case", "t", "1", "--file", "x.jsonl", "--must-say", "?!"], 2, "no word"),
         (["case", "t", "1", "--file", "x.jsonl", "--must-say", "x" * 1001], 2, "too long"),

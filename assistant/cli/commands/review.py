@@ -149,7 +149,11 @@ async def _do(desk: ReviewDesk, options: argparse.Namespace) -> None:
             if options.json:
                 _print_json(saved.case)
             else:
-                print(say["review_said_case"].format(file=options.file, case=saved.case["id"]))
+                print(
+                    say["review_said_case_again" if saved.replaced else "review_said_case"].format(
+                        file=options.file, case=saved.case["id"]
+                    )
+                )
             if saved.met:
                 print(say["review_met"], file=sys.stderr)
         case _:
