@@ -1,6 +1,7 @@
 """The desk of a reviewer: lists turns of all callers, opens one, and records what is done with it.
 
-Every look and every deed is recorded with the name of who it was.
+Every look and every deed is recorded with the name of who it was. Texts are masked and results read in threads: of one
+page of a list that takes long enough for other turns to stand still.
 """
 
 from __future__ import annotations
@@ -116,8 +117,8 @@ class ReviewDesk:
         offset, left_out = 0, query.offset
         while rows := await self._reviews.page(since, until, most=_ROWS, offset=offset):
             offset += len(rows)
-            for row in rows:
-                record = await self._read(row)
+            for read, doubtful in await asyncio.to_thread(_read_rows, rows):
+                record = await self._read_again(read) if doubtful else read
                 # A turn that began meanwhile moves all others by one place.
                 if (record.thread, record.turn) in seen or not query.takes(record):
                     continue
@@ -137,14 +138,7 @@ class ReviewDesk:
     async def pages_of(self, record: TurnRecord) -> tuple[str, ...]:
         """Return the pages that a turn's answer cites or that it shows: their keys, without the documents' words."""
         turn = await self._store.find(record.thread, record.turn)
-        raw = with_readable_result(turn).result if turn is not None else None
-        if raw is None:
-            return ()
-        result = StructuredAgentResult.model_validate(raw)
-        claims = result.guardian.claims if result.guardian and result.outcome is Outcome.ANSWERED else []
-        refs = {ref for claim in claims for ref in claim.refs} | {page.ref for page in result.pages}
-        keys = (item.document_key for item in result.evidence if item.ref in refs)
-        return tuple(dict.fromkeys(map(fit_to_show, keys)))
+        return await asyncio.to_thread(_list_pages, turn) if turn is not None else ()
 
     async def open(self, thread: str, turn: str, who: str) -> ReviewedTurn:
         """Return one turn with all that is known of it.
@@ -159,10 +153,7 @@ class ReviewDesk:
         """
         found, _ = await self._turn(thread, turn)
         await self.record_look(who, f"open {thread} {found.turn_id}")
-        record = await self._describe(found)
-        if found.result is None:
-            return ReviewedTurn(record=record)
-        return review_result(record, StructuredAgentResult.model_validate(found.result))
+        return await asyncio.to_thread(_review, found, await self._describe(found))
 
     async def handle(self, thread: str, turn: str, who: str, *, handled: bool = True) -> TurnRecord:
         """Mark a turn as handled, or as not handled after all.
@@ -206,13 +197,13 @@ class ReviewDesk:
             ReviewFault: The question cannot be shown, or the index does not hold a page.
         """
         found, earlier = await self._turn(thread, turn)
-        case = make_case(await self._describe(found), [one.question for one in earlier], label)
+        record = await self._describe(found)
+        case = await asyncio.to_thread(make_case, record, [one.question for one in earlier], label)
         await asyncio.to_thread(check_pages, self._knowledge, label.pages)
         replaced = await asyncio.to_thread(save, case)
         await self.record_look(who, f"case {thread} {found.turn_id}")
         await self._reviews.put(thread, found.turn_id, who, case_id=case["id"])
-        result = StructuredAgentResult.model_validate(found.result) if found.result is not None else None
-        return SavedCase(case, replaced, met=result is not None and label.is_met(result))
+        return SavedCase(case, replaced, met=await asyncio.to_thread(_meets, found, label))
 
     async def hand_over(self, thread: str, turn: str, who: str) -> DeliveryStatus:
         """Hand a turn over to a person; a turn that was handed over before is not sent again.
@@ -231,7 +222,8 @@ class ReviewDesk:
         found, earlier = await self._turn(thread, turn)
         if found.result is None:
             raise InputError(f"The turn {found.turn_id!r} has no result yet.", "Wait for its end, or resume it.")
-        ticket = make_ticket(found, StructuredAgentResult.model_validate(found.result), earlier)
+        result = await asyncio.to_thread(StructuredAgentResult.model_validate, found.result)
+        ticket = await asyncio.to_thread(make_ticket, found, result, earlier)
         await self.record_look(who, f"hand-over {thread} {found.turn_id}")
         return (await self._sink.submit(ticket)).delivery
 
@@ -246,7 +238,8 @@ class ReviewDesk:
 
     async def _turn(self, thread: str, turn: str) -> tuple[Turn, list[Turn]]:
         """Return a turn and those before it."""
-        turns = [with_readable_result(one) for one in await self._store.turns(thread)]
+        stored = await self._store.turns(thread)
+        turns = await asyncio.to_thread(lambda: [with_readable_result(one) for one in stored])
         if not turns:
             raise UnknownThread(f"There is no conversation {thread!r}.", "The list of turns has the ids.")
         for place, one in enumerate(turns):
@@ -257,17 +250,43 @@ class ReviewDesk:
                 return one, turns[:place]
         raise UnknownThread(f"Conversation {thread!r} has no turn {turn!r}.", "The list of turns has the ids.")
 
-    async def _read(self, row: Sequence[Any]) -> TurnRecord:
-        record = read_record(row)
-        if not names_another_question(row):
-            return record
+    async def _read_again(self, record: TurnRecord) -> TurnRecord:
+        """Return the turn of a row whose result may be that of an earlier turn."""
         turn = await self._store.find(record.thread, record.turn)
-        return await self._describe(with_readable_result(turn)) if turn is not None else record
+        if turn is None:
+            return record
+        return await self._describe(await asyncio.to_thread(with_readable_result, turn))
 
     async def _describe(self, turn: Turn) -> TurnRecord:
         said = (await self._feedback.of(turn.thread_id)).get(turn.turn_id)
         done = (await self._reviews.of(turn.thread_id)).get(turn.turn_id, (False, "", ""))
-        return _record_of(turn, said, *done)
+        return await asyncio.to_thread(_record_of, turn, said, *done)
+
+
+def _read_rows(rows: Sequence[Sequence[Any]]) -> list[tuple[TurnRecord, bool]]:
+    """Return the turns of rows, each with whether its result may be that of an earlier turn."""
+    return [(read_record(row), names_another_question(row)) for row in rows]
+
+
+def _list_pages(turn: Turn) -> tuple[str, ...]:
+    raw = with_readable_result(turn).result
+    if raw is None:
+        return ()
+    result = StructuredAgentResult.model_validate(raw)
+    claims = result.guardian.claims if result.guardian and result.outcome is Outcome.ANSWERED else []
+    refs = {ref for claim in claims for ref in claim.refs} | {page.ref for page in result.pages}
+    keys = (item.document_key for item in result.evidence if item.ref in refs)
+    return tuple(dict.fromkeys(map(fit_to_show, keys)))
+
+
+def _review(turn: Turn, record: TurnRecord) -> ReviewedTurn:
+    if turn.result is None:
+        return ReviewedTurn(record=record)
+    return review_result(record, StructuredAgentResult.model_validate(turn.result))
+
+
+def _meets(turn: Turn, label: Label) -> bool:
+    return turn.result is not None and label.is_met(StructuredAgentResult.model_validate(turn.result))
 
 
 def _record_of(turn: Turn, said: Feedback | None, handled: bool, note: str, case: str) -> TurnRecord:  # noqa: FBT001  # as the table has them

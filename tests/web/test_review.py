@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,8 +18,10 @@ from assistant.keys import keys_of
 from assistant.service import Caller
 from assistant.turns.feedback import Feedback, Rating
 from assistant.web.app import ServerOptions, create_app
+from assistant.web.page import review
 from assistant.web.page.review import install_review
 from evals.cases import TurnCase, read_cases
+from guards import outgoing
 from tests.support.cli_helpers import QUESTION, Desk
 
 SECRET = "hunter2xy9"  # noqa: S105  # made up
@@ -188,6 +191,34 @@ async def test_a_form_that_cannot_be_done_changes_nothing_and_says_why(desk: Des
         assert "/tmp" not in said.text  # noqa: S108  # no file of the server is named
         listed = await client.get("/review/export", params={"format": "jsonl", "handled": "yes"})
         assert listed.text == ""
+
+
+async def test_no_text_is_masked_and_no_page_made_on_the_event_loop(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list of turns takes long enough to mask that all other callers would wait for it: threads do it."""
+    on_loop: list[str] = []
+
+    def watch(module: Any, name: str) -> None:
+        work = getattr(module, name)
+
+        def watched(*arguments: Any, **named: Any) -> Any:
+            if threading.current_thread() is threading.main_thread() and "catalogue" in str(arguments):
+                on_loop.append(name)
+            return work(*arguments, **named)
+
+        monkeypatch.setattr(module, name, watched)
+
+    sent = {"do": "case", "pages": "en/restore.md", "must_say": "the catalogue"}
+    async with reviewing(desk.having(GUARDIAN_HANDOFF_TO=str(desk.data / "sent"))) as client:
+        watch(outgoing, "redact_ticket_text")
+        for name in ("list_html", "turn_html"):
+            watch(review, name)
+        for path in ("/review", "/review/turn", "/review/export"):
+            assert (await client.get(path, params=TURN)).status_code == 200
+        for form in ({"do": "handle"}, {"do": "note", "note": "the catalogue"}, sent, {"do": "hand-over"}):
+            assert (await client.post("/review/turn", params=TURN, data=form)).status_code == 303
+    assert on_loop == []
 
 
 async def test_no_page_of_another_site_does_anything_here(desk: Desk) -> None:

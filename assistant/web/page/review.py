@@ -98,7 +98,7 @@ async def show_list(visit: Visit) -> Response:
         page = await visit.desk.list(_query(visit.params), visit.who)
     except InputError as error:
         return _wrong_filters(visit, error)
-    return _page(list_html(page, visit.params, visit.look))
+    return _page(await asyncio.to_thread(list_html, page, visit.params, visit.look))
 
 
 @router.get(EXPORT)
@@ -167,7 +167,8 @@ async def _do(visit: _Visit, place: tuple[str, str], form: Mapping[str, str]) ->
             if ending and ending not in tuple(Outcome):
                 raise InputError("No turn ends so.", "Reload the page.")
             pages, must, must_not = (form.get(name, "").splitlines() for name in ("pages", "must_say", "must_not_say"))
-            label = read_label(pages, Outcome(ending) if ending else None, must, must_not)
+            right = Outcome(ending) if ending else None
+            label = await asyncio.to_thread(read_label, pages, right, must, must_not)
             saved = await desk.case(*place, who, label, partial(add_case, visit.service.deployed.review_cases_file))
             return "case_met" if saved.met else "case_here"
         case "hand-over":
@@ -181,7 +182,8 @@ async def _turn_page(visit: _Visit, place: tuple[str, str], notice: str = "", st
         turn = await visit.desk.open(*place, visit.who)
     except UnknownThread:
         raise RefusedVisit(404, visit.look, "unknown") from None
-    return _page(turn_html(turn, {"lang": str(visit.look.language)}, visit.look, notice), status)
+    html = await asyncio.to_thread(turn_html, turn, {"lang": str(visit.look.language)}, visit.look, notice)
+    return _page(html, status)
 
 
 async def _lines(desk: ReviewDesk, query: ReviewQuery, who: str, *, table: bool) -> AsyncGenerator[str]:
