@@ -24,6 +24,7 @@ from contracts.errors import ConfigError
 if TYPE_CHECKING:
     from adapters.index.embedded.ingestion import Progress
     from adapters.reading.files import SkippedFile
+    from adapters.reading.stop_switch import StopSwitch
 
 MOST_NOTES = 500
 """Files of one kind that the record names; of more it keeps the number."""
@@ -96,11 +97,15 @@ def upload_folders(deployed: Deployment) -> list[Folder]:
 
 
 def index_documents(
-    deployed: Deployment, folders: Sequence[Folder], on_progress: Progress | None = None
+    deployed: Deployment,
+    folders: Sequence[Folder],
+    on_progress: Progress | None = None,
+    stop: StopSwitch | None = None,
 ) -> IngestReport:
     """Bring the index and the graph of a deployment up to date with folders, and write the record of the run.
 
     Raises:
+        ReadingStopped: `stop` was pressed in another thread; the old index is whole.
         KnowledgeError: A folder does not exist, or the index cannot be written; the old index is whole.
         IndexBusy: Another process is writing it.
     """
@@ -109,6 +114,7 @@ def index_documents(
         directory=deployed.knowledge_folder,
         kb_ids_from=deployed.profile.kb_ids_from,
         on_progress=on_progress,
+        stop=stop,
     )
     write_graph(deployed)
     replace_file(deployed.indexing_file, _record(report).model_dump_json(indent=1))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from adapters.reading.document import LIBRARIES, SECONDS, Document, Unfit
+from adapters.reading.stop_switch import StopSwitch
 
 
 class Converter:
@@ -19,10 +20,12 @@ class Converter:
 
     Args:
         seconds: How long one file may take.
+        stop: Ends reading from another thread.
     """
 
-    def __init__(self, seconds: float = SECONDS) -> None:
+    def __init__(self, seconds: float = SECONDS, stop: StopSwitch | None = None) -> None:
         self._seconds = seconds
+        self._stop = stop or StopSwitch()
         self._process: subprocess.Popen[bytes] | None = None
 
     def read(self, ending: str, content: bytes) -> Document:
@@ -34,6 +37,7 @@ class Converter:
 
         Raises:
             Unfit: It cannot be read, or its reader is not installed.
+            ReadingStopped: Somebody ended reading.
         """
         if find_spec(LIBRARIES[ending]) is None:
             raise Unfit(
@@ -50,6 +54,7 @@ class Converter:
             reply = process.stdout.readline()
         if not reply.endswith(b"\n"):
             self.close()
+            self._stop.check()
             raise Unfit(
                 f"takes more than {self._seconds:g} s to be read, or stops its reader: split it, or save it as Markdown"
             )
@@ -69,11 +74,13 @@ class Converter:
                 stderr=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": path},
             )
+            self._stop.add(self._process)
         return self._process
 
     def close(self) -> None:
         """End the process."""
         if self._process is not None:
+            self._stop.remove(self._process)
             self._process.kill()
             # What was still to be written to it is lost on purpose.
             with suppress(OSError):

@@ -18,6 +18,7 @@ from adapters.reading.converter import Converter
 from adapters.reading.dialects import DialectSettings, flatten
 from adapters.reading.document import LIBRARIES, Document, suffix_of
 from adapters.reading.pdf import PAGE, PAGE_HEADING, PAGE_LINES
+from adapters.reading.stop_switch import StopSwitch
 from contracts.enums import Dialect
 from language.attacks.hidden import without_hidden
 
@@ -71,9 +72,14 @@ class Text:
 
 
 class TextReader:
-    """A reader of files as text, used as a context manager; it converts a file of another format to Markdown once."""
+    """A reader of files as text, used as a context manager; it converts a file of another format to Markdown once.
 
-    def __init__(self) -> None:
+    Args:
+        stop: Ends reading from another thread.
+    """
+
+    def __init__(self, stop: StopSwitch | None = None) -> None:
+        self._stop = stop or StopSwitch()
         self._open = ExitStack()
         self._converter: Converter | None = None
         self._kept: Path | None = None
@@ -93,7 +99,9 @@ class TextReader:
 
         Raises:
             Unfit: It cannot be read as text.
+            ReadingStopped: Somebody ended reading.
         """
+        self._stop.check()
         if suffix_of(path) in LIBRARIES:
             found = self._convert(suffix_of(path), content)
             return Text(_with_front_matter(found, path), sha256(content).hexdigest(), problem=found.problem, lines=())
@@ -113,7 +121,7 @@ class TextReader:
         if kept.exists():
             return Document(**json.loads(kept.read_bytes()))
         if self._converter is None:
-            self._converter = self._open.enter_context(Converter())
+            self._converter = self._open.enter_context(Converter(stop=self._stop))
         found = self._converter.read(kind, content)
         kept.write_text(json.dumps(asdict(found)), "utf-8")
         return found

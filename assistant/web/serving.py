@@ -118,6 +118,8 @@ class _HttpServer(uvicorn.Server):
 
     async def _drain(self) -> None:
         seconds = self._state.deployed.settings.server.drain_s
+        if (indexing := getattr(self._state, "indexing", None)) is not None:
+            indexing.end()  # whoever waits for an upload gets an answer while turns end
         try:
             left = await self._state.service.drain(seconds)
         finally:

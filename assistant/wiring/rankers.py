@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from adapters.index.ranking.embedder import Embedder
     from adapters.index.ranking.requests import RankingAccess
     from adapters.index.ranking.rerank import Reranker
-    from adapters.index.vectors import Progress, VectorReport
+    from adapters.index.vectors import Progress, Run, VectorReport
     from assistant.config.settings import RankerSettings, Settings
     from assistant.deployment import Deployment
     from contracts.ports import EvidenceSource
@@ -101,8 +101,15 @@ def add_reranker(source: EvidenceSource, settings: Settings) -> EvidenceSource:
     return RerankedSource(source, model, settings.reranker.top)
 
 
-def fill_vectors(deployed: Deployment, on_progress: Progress | None = None) -> VectorReport | None:
+def fill_vectors(
+    deployed: Deployment, on_progress: Progress | None = None, run: Run | None = None
+) -> VectorReport | None:
     """Make the missing vectors of the deployment's passages; `None` if no embedding model is named.
+
+    Args:
+        deployed: The deployment.
+        on_progress: Called after each batch.
+        run: Runs each call of the model on an event loop to its end.
 
     Raises:
         KnowledgeError: The knowledge base cannot be read or written.
@@ -115,7 +122,7 @@ def fill_vectors(deployed: Deployment, on_progress: Progress | None = None) -> V
     from adapters.index.vectors import fill
 
     with alone(deployed.knowledge_folder):
-        return fill(deployed.knowledge_folder, model, on_progress)
+        return fill(deployed.knowledge_folder, model, on_progress, run=run)
 
 
 def access_of(settings: Settings, ranker: RankerSettings) -> RankingAccess:

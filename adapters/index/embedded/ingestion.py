@@ -24,6 +24,7 @@ from adapters.reading.dialects import DialectSettings, is_part
 from adapters.reading.document import Unfit
 from adapters.reading.files import FoundFile, SkippedFile
 from adapters.reading.pdf import PAGE_HEADING
+from adapters.reading.stop_switch import StopSwitch
 from adapters.reading.texts import Text, TextReader, as_written, serialise_reading
 from contracts.enums import Source
 from contracts.errors import IndexBusy, KnowledgeError
@@ -98,6 +99,7 @@ def ingest(
     only: bool = False,
     max_bytes: int = MAX_BYTES,
     on_progress: Progress | None = None,
+    stop: StopSwitch | None = None,
 ) -> IngestReport:
     """Bring the knowledge base up to date with folders of documents: Markdown, and with the extra `formats` more.
 
@@ -108,8 +110,10 @@ def ingest(
         only: Drop what earlier runs read from other folders.
         max_bytes: Leave out larger Markdown files, and files of other formats that are five times as large.
         on_progress: Called after each file that had to be read.
+        stop: Ends reading from another thread.
 
     Raises:
+        ReadingStopped: Somebody ended reading; the old index is whole.
         KnowledgeError: A folder does not exist, or the knowledge base cannot be written; the old index is whole.
         IndexBusy: Another process is writing it.
     """
@@ -120,7 +124,7 @@ def ingest(
         try:
             with open_writer(directory) as writer:
                 recover(store, writer)
-                with TextReader() as texts:
+                with TextReader(stop) as texts:
                     run = _IngestionRun(store, texts, kb_ids_from, max_bytes, on_progress)
                     run.survey(wanted, only=only)
                     count = run.apply(writer)

@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 from assistant.articles import list_articles
 from assistant.indexing import IndexingNote, IndexingRecord, read_indexing_record, upload_folders
 from assistant.web.callers import Asker, Served
+from assistant.web.page import uploads
 from assistant.web.page.indexing_job import IndexingJob, IndexingState
 from assistant.web.page.languages import language_of
 from assistant.web.page.look import Look
@@ -30,6 +31,7 @@ from language.figures.counted import count_noun
 
 if TYPE_CHECKING:
     from adapters.index.embedded import Folder
+    from adapters.reading.stop_switch import StopSwitch
     from assistant.articles import ArticleName
     from assistant.deployment import Deployment
     from assistant.service import Caller, Service
@@ -118,9 +120,14 @@ class _DocumentPage:
         sent = await _read_upload(request, upload_folders(self._deployed))
         if sent is None:
             return await self._show(service, caller, look, 0, Message(look.say("upload_nothing"), bad=True))
-        # One upload at a time: reading takes a thread, and a file may take a minute.
-        async with self._storing:
-            messages = await asyncio.to_thread(_store, sent, look)
+        with self._job.stop_switch() as stop:
+            timer = asyncio.get_running_loop().call_later(uploads.UPLOAD_S, stop.press)
+            try:
+                # One upload at a time: reading takes a thread, and a file may take a minute.
+                async with self._storing:
+                    messages = await asyncio.to_thread(_store, sent, look, stop)
+            finally:
+                timer.cancel()
         taken = sum(not message.bad for message in messages)
         _LOG.info("%s put %d files into %s.", caller.name or "An operator", taken, sent.folder.path)
         if taken:
@@ -177,11 +184,11 @@ async def _read_upload(request: Request, folders: Sequence[Folder]) -> Upload | 
     return Upload(folders[int(number)], files, replace)
 
 
-def _store(upload: Upload, look: Look) -> list[Message]:
+def _store(upload: Upload, look: Look, stop: StopSwitch) -> list[Message]:
     messages: list[Message] = []
     for name, content in upload.files:
         try:
-            taken = store_upload(upload.folder, name, content, replace=upload.replace)
+            taken = store_upload(upload.folder, name, content, replace=upload.replace, stop=stop)
             messages.append(Message(look.say("upload_taken", name=taken)))
         except UploadRefused as refused:
             messages.append(Message(look.say(f"upload_{refused.why}", **refused.values), bad=True))

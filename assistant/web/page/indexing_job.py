@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from adapters.reading.stop_switch import ReadingStopped, StopSwitch
 from assistant.indexing import index_documents, profile_folders
 from assistant.starter_questions import choose_starter_questions
 from assistant.wiring.rankers import fill_vectors
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger(__name__)
 _AGAIN_S: Final = 0.5
 """Between tries, where vectors are made or another process is indexing."""
+
+
+_Made = TypeVar("_Made")
 
 
 class _Ended(Exception):
@@ -57,6 +63,8 @@ class IndexingJob:
         self._deployed = deployed
         self._lock = threading.Lock()
         self._ended = threading.Event()
+        self._switches: set[StopSwitch] = set()
+        self._call: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
         self._again = False
         self._thread: threading.Thread | None = None
         self.state = IndexingState()
@@ -71,9 +79,34 @@ class IndexingJob:
             self._thread = threading.Thread(target=self._run, name="indexing", daemon=True)
             self._thread.start()
 
+    def end(self) -> None:
+        """End what runs, and all reading of uploads, without waiting; the index is the old one or the new one."""
+        with self._lock:
+            self._ended.set()
+            for switch in self._switches:
+                switch.press()
+            if self._call is not None:
+                loop, task = self._call
+                loop.call_soon_threadsafe(task.cancel)
+
+    @contextmanager
+    def stop_switch(self) -> Generator[StopSwitch]:
+        """Yield a switch for reading files, which is pressed when the server ends, and at the end of the block."""
+        switch = StopSwitch()
+        with self._lock:
+            self._switches.add(switch)
+            if self._ended.is_set():
+                switch.press()
+        try:
+            yield switch
+        finally:
+            with self._lock:
+                self._switches.remove(switch)
+            switch.press()  # whoever waited for it may have gone
+
     def stop(self) -> None:
         """End what runs, and wait for it; the index is the old one or the new one."""
-        self._ended.set()
+        self.end()
         if self._thread is not None:
             self._thread.join()
 
@@ -90,12 +123,15 @@ class IndexingJob:
         """Index once; return why it failed."""
         deployed = self._deployed
         try:
-            self._when_free(lambda: index_documents(deployed, profile_folders(deployed), self._advance_files))
-            self._tell("vectors")
-            self._when_free(lambda: fill_vectors(deployed, self._advance_vectors))
-            self._tell("questions")
-            asyncio.run(choose_starter_questions(deployed))
-        except _Ended:
+            with self.stop_switch() as stop, asyncio.Runner() as runner:
+                loop = runner.get_loop()
+                folders = profile_folders(deployed)
+                self._when_free(lambda: index_documents(deployed, folders, self._advance_files, stop))
+                self._tell("vectors")
+                self._when_free(lambda: fill_vectors(deployed, self._advance_vectors, partial(self._await, loop)))
+                self._tell("questions")
+                self._await(loop, choose_starter_questions(deployed))
+        except (_Ended, ReadingStopped):
             pass
         except GuardianError as error:
             return f"{error} {error.way_out or ''}".strip()
@@ -114,6 +150,21 @@ class IndexingJob:
                 self._ended.wait(_AGAIN_S)
             else:
                 return
+
+    def _await(self, loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, _Made]) -> _Made:
+        """Run a coroutine to its end; the end of the server cancels it."""
+        task = loop.create_task(work)
+        with self._lock:
+            self._call = loop, task
+            if self._ended.is_set():
+                task.cancel()
+        try:
+            return loop.run_until_complete(task)
+        except asyncio.CancelledError:
+            raise _Ended from None
+        finally:
+            with self._lock:
+                self._call = None
 
     def _advance_files(self, done: int, total: int, path: str) -> None:
         self._tell("files", done, total, path)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from adapters.index.embedded.ingestion import MAX_BYTES
 from adapters.reading.document import Unfit, suffix_of
 from adapters.reading.files import SUFFIXES, limit
+from adapters.reading.stop_switch import ReadingStopped, StopSwitch
 from adapters.reading.texts import TextReader
 from assistant.web.callers import identify
 from contracts.errors import GuardianError
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 UPLOAD_PATH: Final = "/documents/files"
 LONGEST_NAME: Final = 120
 """Characters of a file's name; file systems take 255 bytes, and a letter may have two."""
+UPLOAD_S: Final = 120.0
+"""Seconds in which the files of an upload must be read, all of them together, once their bytes are there."""
 _NAME: Final = re.compile(r"[^\W_][\w .,()+&'’«»№-]*", re.UNICODE)
 _SHOWN: Final = 160
 """Characters of the first order that a refusal quotes."""
@@ -56,7 +59,7 @@ def may_upload(connection: HTTPConnection) -> bool:
         return False
 
 
-def store_upload(folder: Folder, name: str, content: bytes, *, replace: bool) -> str:
+def store_upload(folder: Folder, name: str, content: bytes, *, replace: bool, stop: StopSwitch | None = None) -> str:
     """Check a file and put it into a folder of documents; return its name there.
 
     It is read as indexing reads it, in the same bounds. A file that gives orders to its reader is refused as a whole:
@@ -67,12 +70,16 @@ def store_upload(folder: Folder, name: str, content: bytes, *, replace: bool) ->
         name: As the browser gives it; folders in it are dropped.
         content: The file.
         replace: Whether a file of this name may be replaced.
+        stop: Ends reading from another thread; a file that was not read by then is not taken.
 
     Raises:
         UploadRefused: The file is not taken; the folder is as it was.
     """
     named = check_name(name)
-    _check_content(folder, named, content)
+    try:
+        _check_content(folder, named, content, stop)
+    except ReadingStopped as error:
+        raise UploadRefused("stopped", name=named, most=f"{UPLOAD_S:g}") from error
     try:
         return _write(folder.path, named, content, replace=replace)
     except OSError as error:
@@ -93,11 +100,11 @@ def check_name(name: str) -> str:
     return bare
 
 
-def _check_content(folder: Folder, name: str, content: bytes) -> None:
+def _check_content(folder: Folder, name: str, content: bytes, stop: StopSwitch | None) -> None:
     if len(content) > (most := limit(name, MAX_BYTES)):
         raise UploadRefused("large", name=name, most=f"{most / 1_000_000:g}")
     try:
-        with TextReader() as texts:
+        with TextReader(stop) as texts:
             text = texts.read(folder.path, name, content, folder.reading).text
     except Unfit as error:
         raise UploadRefused("unfit", name=name, reason=str(error)) from error
