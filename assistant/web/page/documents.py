@@ -24,6 +24,7 @@ from assistant.web.page.indexing_job import IndexingJob, IndexingState
 from assistant.web.page.languages import language_of
 from assistant.web.page.look import Look
 from assistant.web.page.markdown import words
+from assistant.web.page.sign_in import sign_in_link
 from assistant.web.page.small_pages import STATIC_HEADERS, small_page
 from assistant.web.page.uploads import UPLOAD_PATH, UploadRefused, store_upload
 from contracts.errors import GuardianError
@@ -103,12 +104,12 @@ class _DocumentPage:
         self, request: Request, service: Served, caller: Asker, after: Annotated[int, Query(ge=0, lt=2**63)] = 0
     ) -> HTMLResponse:
         look = self._look(request, caller.role)
-        return await self._show(service, caller, look, after) if look.operator else _refuse(look)
+        return await self._show(service, caller, look, after) if look.operator else _refuse(request, look)
 
     async def index(self, request: Request, caller: Asker) -> Response:
         look = self._look(request, caller.role)
         if not look.operator:
-            return _refuse(look)
+            return _refuse(request, look)
         _LOG.info("%s has the documents indexed anew.", caller.name or "An operator")
         self._job.start()
         return RedirectResponse(ADDRESS, 303)
@@ -116,7 +117,7 @@ class _DocumentPage:
     async def upload(self, request: Request, service: Served, caller: Asker) -> Response:
         look = self._look(request, caller.role)
         if not look.operator:
-            return _refuse(look)
+            return _refuse(request, look)
         sent = await _read_upload(request, upload_folders(self._deployed))
         if sent is None:
             return await self._show(service, caller, look, 0, Message(look.say("upload_nothing"), bad=True))
@@ -150,8 +151,8 @@ class _DocumentPage:
         return HTMLResponse(documents_html(overview, messages, look), headers=_HEADERS)
 
 
-def _refuse(look: Look) -> HTMLResponse:
-    body = f'<p>{look.say("operators_only")}</p><p><a href="/">{look.say("back")}</a></p>'
+def _refuse(request: Request, look: Look) -> HTMLResponse:
+    body = f'<p>{look.say("operators_only")}</p>{sign_in_link(request, look)}<p><a href="/">{look.say("back")}</a></p>'
     return HTMLResponse(small_page(look.say("documents"), body, look), 403, _HEADERS)
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Final, Protocol
 from urllib.parse import quote
 
 from fastapi import APIRouter, FastAPI, Query, Request
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
@@ -22,13 +22,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from assistant.service import Caller
 from assistant.sharing import ShareLinks
 from assistant.turns.views import cited_of, said_by
-from assistant.web.callers import Asker, Callers, Served, presented_key
-from assistant.web.faults import TooMany, Unauthorized, fault_response
+from assistant.web.callers import Asker, Callers, Served
+from assistant.web.faults import TooMany, fault_response
 from assistant.web.limits import replay_body
 from assistant.web.page.documents import document_routes
 from assistant.web.page.look import Look, look_for
 from assistant.web.page.queue import own_session, read_cancel, read_event, unknown_session
 from assistant.web.page.review import install_review
+from assistant.web.page.sign_in import install_sign_in
 from assistant.web.page.small_pages import (
     STATIC_HEADERS,
     export_conversation,
@@ -103,7 +104,7 @@ def mount_page(app: FastAPI) -> None:
     app.include_router(document_routes(deployed, app.state.indexing))
     app.include_router(_widget())
     if callers.visitors:
-        app.include_router(_sign_in(callers))
+        install_sign_in(app)
     install_review(app)
     page = ChatPage(app, shares)
     gr.mount_gradio_app(
@@ -341,22 +342,6 @@ def _widget() -> APIRouter:
         if _WIDGET_HEADERS["ETag"] in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=_WIDGET_HEADERS)
         return Response(WIDGET, media_type="text/javascript; charset=utf-8", headers=_WIDGET_HEADERS)
-
-    return router
-
-
-def _sign_in(callers: Callers) -> APIRouter:
-    """Return the way for owners of keys to the page that lets everybody in without asking."""
-    router = APIRouter(include_in_schema=False)
-
-    @router.get("/sign-in")
-    async def sign_in(request: Request) -> Response:
-        if callers.keys.caller(presented_key(request)) is None:
-            raise Unauthorized(
-                "This page is for the owners of API keys.", "Give the key as the password; any name will do."
-            )
-        # From here on, the browser sends the key with every request.
-        return RedirectResponse("/", 303)
 
     return router
 

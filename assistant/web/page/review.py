@@ -23,6 +23,7 @@ from assistant.turns.reviews import MAX_NOTE_CHARS
 from assistant.web.callers import Asker, Served
 from assistant.web.page.look import Look, look_for
 from assistant.web.page.review_html import CASES, EXPORT, LIST, TURN, list_html, sentence_html, turn_html
+from assistant.web.page.sign_in import sign_in_link
 from assistant.web.page.small_pages import STATIC_HEADERS
 from contracts.enums import Outcome
 from contracts.errors import GuardianError, InputError, UnknownThread
@@ -82,10 +83,12 @@ router: Final = APIRouter(include_in_schema=False)
 def install_review(app: FastAPI) -> None:
     """Add the pages of the review to an application, which has the state of `assistant.web.app`."""
 
-    async def refused(_: Request, error: Exception) -> Response:
+    async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, RefusedVisit)  # noqa: S101  # it is installed for these alone
         words = error.look.words
-        return _page(sentence_html(words["review_title"], words[f"review_{error.key}"], error.look), error.status)
+        way = sign_in_link(request, error.look) if error.status == 403 else ""
+        html = sentence_html(words["review_title"], words[f"review_{error.key}"], error.look, way)
+        return _page(html, error.status)
 
     app.add_exception_handler(RefusedVisit, refused)
     app.include_router(router)

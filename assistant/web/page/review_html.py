@@ -75,9 +75,9 @@ def turn_html(turn: ReviewedTurn, params: Params, look: Look, notice: str = "") 
     return small_page(title, "".join(body), look, kind="review")
 
 
-def sentence_html(title: str, sentence: str, look: Look) -> str:
-    """Return a page that says one thing; both are plain text."""
-    return small_page(words(title), f"<p>{words(sentence)}</p>", look, kind="review")
+def sentence_html(title: str, sentence: str, look: Look, more: str = "") -> str:
+    """Return a page that says one thing; title and sentence are plain text, and what follows is HTML."""
+    return small_page(words(title), f"<p>{words(sentence)}</p>{more}", look, kind="review")
 
 
 def _say(look: Look, key: str, **values: object) -> str:

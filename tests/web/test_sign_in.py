@@ -1,0 +1,87 @@
+"""The way in for operators where browsers without a key are visitors."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from httpx import ASGITransport, AsyncClient
+
+from assistant.deployment import deployment
+from assistant.keys import keys_of
+from assistant.web.app import create_app
+from assistant.web.page.documents import document_routes
+from assistant.web.page.indexing_job import IndexingJob
+from assistant.web.page.review import install_review
+from assistant.web.page.sign_in import install_sign_in, is_own_path
+from tests.support.cli_helpers import Desk
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+@asynccontextmanager
+async def browsing(library: Desk, place: Path) -> AsyncGenerator[tuple[AsyncClient, str]]:
+    """Yield a client without a session at a server for visitors, and an operator's key; without Gradio, which takes seconds."""
+    deployed = deployment(environment=library.copied(place / "data").having(GUARDIAN_VISITORS="on").environment)
+    key = keys_of(deployed).add("olga", "operator", 1000)
+    app = create_app(deployed)
+    install_review(app)
+    install_sign_in(app)
+    app.include_router(document_routes(deployed, IndexingJob(deployed)))
+    client = AsyncClient(transport=ASGITransport(app), base_url="http://127.0.0.1", headers=BROWSER)
+    async with app.router.lifespan_context(app), client:
+        yield client, key
+
+
+async def test_an_operators_page_names_the_way_in_to_a_browser_without_a_session(library: Desk, tmp_path: Path) -> None:
+    """In the reader's language, with a link back to where they were; a program gets JSON, and nobody a dialog."""
+    async with browsing(library, tmp_path) as (client, key):
+        for path, way in (
+            ("/review?rating=down&lang=ru", "to=%2Freview%3Frating%3Ddown%26lang%3Dru"),
+            ("/review/turn?c=a%2Fb&t=1", "to=%2Freview%2Fturn%3Fc%3Da%252Fb%26t%3D1"),
+            ("/documents", "to=%2Fdocuments"),
+        ):
+            said = await client.get(path)
+            assert (said.status_code, said.headers["content-type"]) == (401, "text/html; charset=utf-8")
+            assert f'href="/sign-in?{way}"' in said.text
+            assert ("Войти" if "lang=ru" in path else "Sign in") in said.text
+            assert "Basic" not in said.headers["www-authenticate"]
+            json = await client.get(path, headers={"Accept": "application/json"})
+            assert (json.status_code, json.json()["error"]["code"]) == (401, "Unauthorized")
+        sent = await client.post("/documents/index", headers={"Accept-Language": "ru"})
+        assert (sent.status_code, "/sign-in?to=%2Fdocuments" in sent.text) == (401, True)
+        assert (await client.get("/v1/threads")).json()["error"]["code"] == "Unauthorized"
+        asked = await client.get("/sign-in", params={"to": "/review?lang=ru"})
+        assert (asked.status_code, "Basic" in asked.headers["www-authenticate"]) == (401, True)
+        back = await client.get("/sign-in", params={"to": "/review?lang=ru"}, auth=("any", key))
+        assert (back.status_code, back.headers["location"]) == (303, "/review?lang=ru")
+        away = await client.get("/sign-in", params={"to": "//evil.test/"}, auth=("any", key))
+        assert away.headers["location"] == "/"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "review",
+        "http://evil.test/",
+        "//evil.test",
+        "///evil.test",
+        "/\\evil.test",
+        "\\\\evil.test",
+        "/\t/evil.test",
+        "/\n/evil.test",
+        "javascript:alert(1)",
+        " /review",
+        "/" * 3000,
+        "/\u0430",
+        "/x\x00",
+    ],
+    ids=repr,
+)
+def test_a_link_back_leads_to_no_other_site(text: str) -> None:
+    """Whatever a browser would read as another host is no path of ours."""
+    assert not is_own_path(text)
+    assert is_own_path("/review/turn?c=a/b&t=http://x")
