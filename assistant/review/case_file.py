@@ -15,7 +15,6 @@ from assistant.review.expectation import Page, cited_items, is_page, says, shows
 from assistant.review.faults import ReviewFault
 from assistant.review.records import TurnRecord
 from contracts.enums import Language, Outcome
-from contracts.errors import ConfigError
 from contracts.result import StructuredAgentResult
 from guards.outgoing import fit_to_show
 from language.clean import clean
@@ -139,7 +138,7 @@ def add_case(path: Path, case: Json) -> bool:
     """Save a case in a file, which is made if it is not there; return whether it replaced an earlier one of the turn.
 
     Raises:
-        ConfigError: The file cannot be read or written, or it is no file of cases.
+        ReviewFault: The file cannot be read or written, or it is no file of cases.
     """
     line = json.dumps(case, ensure_ascii=False)
     with _locked(path) as file:
@@ -159,9 +158,7 @@ def _id_in(path: Path, line: str) -> object:
         found: Any = json.loads(line.removeprefix("\ufeff"))
         return found["id"]
     except (ValueError, RecursionError, KeyError, TypeError):
-        raise ConfigError(
-            f"{path.name} is no file of cases: a line is no JSON object with an id.", "Name another file."
-        ) from None
+        raise ReviewFault("no_cases", file=path.name) from None
 
 
 def _replace(path: Path, text: str, before: IO[str]) -> None:
@@ -193,6 +190,6 @@ def _locked(path: Path) -> Generator[IO[str]]:
                 yield file
                 return
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path.name} is no file of cases: it is no UTF-8.", "Name another file.") from error
+        raise ReviewFault("no_cases", file=path.name) from error
     except OSError as error:
-        raise ConfigError(f"{path.name} cannot be written: {error.strerror}.", "Name another file.") from error
+        raise ReviewFault("unwritable", file=path.name, why=error.strerror) from error

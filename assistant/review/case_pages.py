@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _ROWS: Final = 5000
 """Documents that are read at once."""
 _NEAREST: Final = 3
+_LIKE: Final = 0.75
+"""How much of a path is the same at least, 0 to 1."""
 
 
 def check_pages(folder: Path, pages: Sequence[Page]) -> None:
@@ -61,7 +63,9 @@ def _refuse(page: str, keys: Sequence[str]) -> None:
     names = page.strip("/").count("/") + 1
     ends = {"/".join(key.split("/")[-names:]).casefold(): key for key in reversed(keys)}
     same = [key for key in keys if key.rpartition("/")[2].casefold() == page.rpartition("/")[2].casefold()]
-    near = same[:_NEAREST] or [ends[end] for end in difflib.get_close_matches(page.casefold(), ends, n=_NEAREST)]
+    near = same[:_NEAREST] or [
+        ends[end] for end in difflib.get_close_matches(page.casefold(), ends, n=_NEAREST, cutoff=_LIKE)
+    ]
     if not near:
         raise ReviewFault("no_page", page=page)
     raise ReviewFault("no_page_so", page=page, near=", ".join(near))

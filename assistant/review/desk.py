@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from assistant.review.case_file import Json, Label, make_case
 from assistant.review.case_pages import check_pages
+from assistant.review.faults import ReviewFault
 from assistant.review.operator_ticket import make_ticket
 from assistant.review.records import (
     ReviewQuery,
@@ -31,7 +32,7 @@ from assistant.turns.transcript import Turn, TurnStore, with_readable_result
 from assistant.wiring.hand_offs import hand_off_sink
 from assistant.wiring.turns import open_store
 from contracts.enums import DeliveryStatus, Outcome
-from contracts.errors import ConfigError, InputError, UnknownThread
+from contracts.errors import UnknownThread
 from contracts.reasons import reason_names
 from contracts.result import StructuredAgentResult
 from guards.outgoing import fit_to_show
@@ -171,11 +172,11 @@ class ReviewDesk:
 
         Raises:
             UnknownThread: There is no such conversation or turn.
-            InputError: The note is too long.
+            ReviewFault: The note is too long.
         """
         text = clean(text).strip()
         if len(text) > MAX_NOTE_CHARS:
-            raise InputError(f"The note has {len(text)} characters.", f"Write at most {MAX_NOTE_CHARS}.")
+            raise ReviewFault("long_note", count=len(text), most=MAX_NOTE_CHARS)
         found, _ = await self._turn(thread, turn)
         await self.record_look(who, f"note {thread} {found.turn_id}")
         await self._reviews.put(thread, found.turn_id, who, note=text)
@@ -210,18 +211,14 @@ class ReviewDesk:
 
         Raises:
             UnknownThread: There is no such conversation or turn.
-            InputError: The turn has no result yet.
-            ConfigError: There is no sink.
+            ReviewFault: The turn has no result yet, or there is no sink.
             HandOffFailed: The ticket could not even be kept.
         """
         if self._sink is None:
-            raise ConfigError(
-                "No destination for hand-offs is set.",
-                "Set GUARDIAN_HANDOFF_TO to a folder or to the address of a webhook.",
-            )
+            raise ReviewFault("no_destination")
         found, earlier = await self._turn(thread, turn)
         if found.result is None:
-            raise InputError(f"The turn {found.turn_id!r} has no result yet.", "Wait for its end, or resume it.")
+            raise ReviewFault("no_result", turn=repr(found.turn_id))
         result = await asyncio.to_thread(StructuredAgentResult.model_validate, found.result)
         ticket = await asyncio.to_thread(make_ticket, found, result, earlier)
         await self.record_look(who, f"hand-over {thread} {found.turn_id}")

@@ -16,7 +16,7 @@ class ReviewFault(InputError):
         values: What stands in them.
     """
 
-    def __init__(self, name: str, **values: object) -> None:
+    def __init__(self, name: str, /, **values: object) -> None:
         self.name = name
         self.values = values
         super().__init__(*self._texts(Language.EN))

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final, cast
 from pydantic import BaseModel, ConfigDict, Field
 
 from adapters.checkpoints.database import readable
+from assistant.review.faults import ReviewFault
 from assistant.turns.feedback import Rating
 from contracts.enums import Language, Outcome
-from contracts.errors import InputError
 from contracts.reasons import reason_names
 from guards.outgoing import fit_to_show
 from language.clean import clean
@@ -25,7 +25,6 @@ _PARTS: Final = 8
 """Of a result that a row of turns has."""
 _UNITS: Final = {"h": 3600, "d": 86_400, "w": 604_800}
 """Seconds."""
-_NO_TIME: Final = "Give a day such as 2026-11-26, a time such as 2026-11-26T09:00, or a time ago such as 7d, 12h or 2w."
 
 
 class TurnRecord(BaseModel):
@@ -117,7 +116,7 @@ def moment(text: str, now: datetime) -> datetime:
     """Return the time that a person means: a day, a time, or a time ago such as `7d`; UTC if no zone is named.
 
     Raises:
-        InputError: The text is none of these.
+        ReviewFault: The text is none of these.
     """
     count, unit = text[:-1], text[-1:]
     if unit in _UNITS and count.isascii() and count.isdecimal() and len(count) <= len(str(_MOST_DAYS)):
@@ -128,7 +127,7 @@ def moment(text: str, now: datetime) -> datetime:
         found = datetime.fromisoformat(text)
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise InputError(f"{text[:40]!a} is no time.", _NO_TIME) from None
+        raise ReviewFault("no_time", text=ascii(text[:40])) from None
 
 
 def stored_time(when: datetime | None) -> str:

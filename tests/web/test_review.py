@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from httpx import ASGITransport, AsyncClient
+from httpx import ASGITransport, AsyncClient, Response
 
 from assistant.deployment import deployment
 from assistant.keys import keys_of
@@ -59,6 +59,12 @@ async def reviewing(
     async with app.router.lifespan_context(app), client:
         await app.state.service.rate(Caller("anna"), "t", "first", Feedback(rating=Rating.DOWN, comment=EVIL))
         yield client
+
+
+def notice_of(said: Response) -> str:
+    """Return what a page says at its head."""
+    found = re.search('role="status">([^<]*)', said.text)
+    return found.group(1) if found else ""
 
 
 @pytest.mark.parametrize("keys", [True, False])
@@ -124,9 +130,9 @@ async def test_filters_that_ask_for_nothing_that_there_is_are_refused_on_the_pag
     """The page says what is wrong; the file of an export does, too."""
     async with reviewing(desk) as client:
         for path in ("/review", "/review/export"):
-            said = await client.get(path, params=params)
+            said = await client.get(path, params={**params, "lang": "ru"})
             assert said.status_code == 400
-            assert 'role="status"' in said.text
+            assert re.search(r"(?:не время|нет)\. [А-Я]", notice_of(said))
 
 
 async def test_a_form_marks_notes_saves_and_hands_over_and_every_deed_is_recorded(desk: Desk, tmp_path: Path) -> None:
@@ -137,8 +143,7 @@ async def test_a_form_marks_notes_saves_and_hands_over_and_every_deed_is_recorde
         async def do(**form: str) -> str:
             said = await client.post("/review/turn", params=TURN, data=form)
             assert said.status_code == 303, said.text
-            found = re.search('role="status">([^<]*)', (await client.get(said.headers["location"])).text)
-            return found.group(1) if found else ""
+            return notice_of(await client.get(said.headers["location"]))
 
         assert await do(do="handle") == "The turn is marked as handled."
         assert await do(do="unhandle") == "The turn is marked as not handled."
@@ -171,6 +176,9 @@ async def test_a_form_marks_notes_saves_and_hands_over_and_every_deed_is_recorde
     [
         ({"do": "case"}, 400),
         ({"do": "case", "must_not_say": "wrong"}, 400),
+        ({"do": "case", "pages": "en/restoer.md"}, 400),
+        ({"do": "case", "pages": "en/restore.md", "ending": "declined"}, 400),
+        ({"do": "case", "must_say": "?"}, 400),
         ({"do": "case", "ending": "sold"}, 400),
         ({"do": "note", "note": "x" * 4001}, 400),
         ({"do": "hand-over"}, 400),
@@ -185,9 +193,11 @@ async def test_a_form_that_cannot_be_done_changes_nothing_and_says_why(desk: Des
     """Broken, hostile and empty forms get the turn's page with a sentence."""
     async with reviewing(desk) as client:
         given: dict[str, Any] = {"content": form} if isinstance(form, bytes) else {"data": form}
-        said = await client.post("/review/turn", params=TURN, **given)
+        said = await client.post("/review/turn", params={**TURN, "lang": "ru"}, **given)
         assert said.status_code == status
-        assert 'role="status"' in said.text
+        # In the page's language: names of settings and commands aside, no sentence is English.
+        assert not re.search(r"[a-z]+ [a-z]+ [a-z]+", notice_of(said))
+        assert re.search("[а-я]{3}", notice_of(said))
         assert "/tmp" not in said.text  # noqa: S108  # no file of the server is named
         listed = await client.get("/review/export", params={"format": "jsonl", "handled": "yes"})
         assert listed.text == ""

@@ -14,19 +14,22 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from pydantic import ValidationError
 
+from assistant.caller_faults import for_caller
 from assistant.review.case_file import add_case, read_label
 from assistant.review.desk import ReviewDesk, TurnPage
 from assistant.review.export import csv_head, csv_line, json_line
+from assistant.review.faults import ReviewFault
 from assistant.review.records import ReviewQuery, moment
 from assistant.service import Service
+from assistant.turns.progress import phrases
 from assistant.turns.reviews import MAX_NOTE_CHARS
 from assistant.web.callers import Asker, Served
 from assistant.web.page.look import Look, look_for
 from assistant.web.page.review_html import CASES, EXPORT, LIST, TURN, list_html, sentence_html, turn_html
 from assistant.web.page.sign_in import sign_in_link
 from assistant.web.page.small_pages import STATIC_HEADERS
-from contracts.enums import Outcome
-from contracts.errors import GuardianError, InputError, UnknownThread
+from contracts.enums import Language, Outcome
+from contracts.errors import GuardianError, UnknownThread
 
 _NAMES: Final = ("outcome", "rating", "reason", "since", "until", "profile", "text", "handled", "offset", "lang")
 _SAID: Final = ("handled", "unhandled", "note", "case_here", "case_met", "delivered", "kept")
@@ -90,6 +93,8 @@ def install_review(app: FastAPI) -> None:
         html = sentence_html(words["review_title"], words[f"review_{error.key}"], error.look, way)
         return _page(html, error.status)
 
+    for language in Language:
+        phrases(language)  # read here, and not while turns wait
     app.add_exception_handler(RefusedVisit, refused)
     app.include_router(router)
 
@@ -99,7 +104,7 @@ async def show_list(visit: Visit) -> Response:
     """Show the turns that the filters ask for."""
     try:
         page = await visit.desk.list(_query(visit.params), visit.who)
-    except InputError as error:
+    except ReviewFault as error:
         return _wrong_filters(visit, error)
     return _page(await asyncio.to_thread(list_html, page, visit.params, visit.look))
 
@@ -110,7 +115,7 @@ async def send_export(visit: Visit, format: str = "csv") -> Response:  # noqa: A
     table = format != "jsonl"
     try:
         query = _query(visit.params)
-    except InputError as error:
+    except ReviewFault as error:
         return _wrong_filters(visit, error)
     name, kind = ("turns.csv", "text/csv") if table else ("turns.jsonl", "application/jsonl")
     return StreamingResponse(
@@ -146,7 +151,7 @@ async def change_turn(request: Request, visit: Visit, c: str = "", t: str = "") 
     except UnknownThread:
         raise RefusedVisit(404, visit.look, "unknown") from None
     except GuardianError as error:
-        return await _turn_page(visit, (c, t), str(error), 400)
+        return await _turn_page(visit, (c, t), _told(error, visit.look), 400)
     place = {"c": c, "t": t, "said": said, "lang": str(visit.look.language)}
     return RedirectResponse(f"{TURN}?{urlencode(place)}", 303, _HEADERS)
 
@@ -155,7 +160,7 @@ async def _do(visit: _Visit, place: tuple[str, str], form: Mapping[str, str]) ->
     """Do what a form asks for, and return the name of what is said of it.
 
     Raises:
-        InputError: The form asks for nothing that there is.
+        ReviewFault: The form asks for nothing that there is.
     """
     desk, who = visit.desk, visit.who
     match form.get("do"):
@@ -168,7 +173,7 @@ async def _do(visit: _Visit, place: tuple[str, str], form: Mapping[str, str]) ->
         case "case":
             ending = form.get("ending", "")
             if ending and ending not in tuple(Outcome):
-                raise InputError("No turn ends so.", "Reload the page.")
+                raise ReviewFault("no_ending")
             pages, must, must_not = (form.get(name, "").splitlines() for name in ("pages", "must_say", "must_not_say"))
             right = Outcome(ending) if ending else None
             label = await asyncio.to_thread(read_label, pages, right, must, must_not)
@@ -177,7 +182,7 @@ async def _do(visit: _Visit, place: tuple[str, str], form: Mapping[str, str]) ->
         case "hand-over":
             return str(await desk.hand_over(*place, who))
         case _:
-            raise InputError("The form asks for nothing that there is.", "Reload the page.")
+            raise ReviewFault("no_form")
 
 
 async def _turn_page(visit: _Visit, place: tuple[str, str], notice: str = "", status: int = 200) -> Response:
@@ -200,16 +205,21 @@ def _page(html: str, status: int = 200) -> Response:
     return HTMLResponse(html, status, _HEADERS)
 
 
-def _wrong_filters(visit: _Visit, error: InputError) -> Response:
+def _told(error: GuardianError, look: Look) -> str:
+    """Return what is wrong and the way out in the reader's language, without the server's internals."""
+    return error.told(look.language) if isinstance(error, ReviewFault) else str(for_caller(error, look.language))
+
+
+def _wrong_filters(visit: _Visit, error: ReviewFault) -> Response:
     nothing = TurnPage((), more=False)
-    return _page(list_html(nothing, visit.params, visit.look, str(error)), 400)
+    return _page(list_html(nothing, visit.params, visit.look, error.told(visit.look.language)), 400)
 
 
 def _query(params: Mapping[str, str]) -> ReviewQuery:
     """Return the query of an address.
 
     Raises:
-        InputError: A filter has a value that there is not.
+        ReviewFault: A filter has a value that there is not.
     """
     now = datetime.now(UTC)
     asked: dict[str, Any] = {name: value for name, value in params.items() if name not in ("lang", "handled")}
@@ -222,17 +232,17 @@ def _query(params: Mapping[str, str]) -> ReviewQuery:
         return ReviewQuery.model_validate(asked)
     except ValidationError as error:
         where = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise InputError(f"{where['loc'][0]}: {where['msg']}.", "Choose another value.") from None
+        raise ReviewFault("filter", name=where["loc"][0]) from None
 
 
 def _form(body: bytes) -> dict[str, str]:
     """Return the fields of a form.
 
     Raises:
-        InputError: It is none, or has too many.
+        ReviewFault: It is none, or has too many.
     """
     try:
         fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
     except ValueError as error:
-        raise InputError("That is no form of this page.", "Reload the page.") from error
+        raise ReviewFault("no_form") from error
     return {name: values[0] for name, values in fields.items()}
