@@ -24,6 +24,7 @@ from assistant.web.page.indexing_job import IndexingJob, IndexingState
 from assistant.web.page.languages import language_of
 from assistant.web.page.look import Look
 from assistant.web.page.markdown import words
+from assistant.web.page.reasons import reason_in
 from assistant.web.page.sign_in import sign_in_link
 from assistant.web.page.small_pages import STATIC_HEADERS, small_page
 from assistant.web.page.uploads import UPLOAD_PATH, UploadRefused, store_upload
@@ -145,7 +146,7 @@ class _DocumentPage:
             listed = await list_articles(service, caller, after, PAGE)
         except GuardianError as error:
             # Nothing is indexed yet, or the index is damaged: this page is where to begin.
-            listed, messages = [], (*messages, Message(words(f"{error} {error.way_out or ''}"), bad=True))
+            listed, messages = [], (*messages, Message(words(reason_in(str(error), look.language)), bad=True))
         record = await asyncio.to_thread(read_indexing_record, self._deployed)
         overview = Overview(record, self._job.state, listed, after, upload_folders(self._deployed))
         return HTMLResponse(documents_html(overview, messages, look), headers=_HEADERS)
@@ -192,7 +193,8 @@ def _store(upload: Upload, look: Look, stop: StopSwitch) -> list[Message]:
             taken = store_upload(upload.folder, name, content, replace=upload.replace, stop=stop)
             messages.append(Message(look.say("upload_taken", name=taken)))
         except UploadRefused as refused:
-            messages.append(Message(look.say(f"upload_{refused.why}", **refused.values), bad=True))
+            why = {"reason": reason_in(str(refused.values.get("reason", "")), look.language)}
+            messages.append(Message(look.say(f"upload_{refused.why}", **{**refused.values, **why}), bad=True))
     return messages
 
 
@@ -229,7 +231,8 @@ def _message(message: Message) -> str:
 
 def _progress(state: IndexingState, look: Look) -> str:
     if state.fault:
-        return _message(Message(look.say("indexing_failed", why=state.fault), bad=True))
+        why = reason_in(state.fault, look.language)
+        return _message(Message(look.say("indexing_failed", why=why), bad=True))
     if not state.running:
         return ""
     share = f' value="{state.done}" max="{state.total}"' if state.total else ""
@@ -279,7 +282,9 @@ def _upload_form(folders: Sequence[Folder], look: Look) -> str:
 def _notes(kind: str, notes: Sequence[IndexingNote], in_all: int, look: Look) -> str:
     if not notes:
         return ""
-    rows = "".join(f"<tr><td>{words(note.path)}</td><td>{words(note.reason)}</td></tr>" for note in notes)
+    rows = "".join(
+        f"<tr><td>{words(note.path)}</td><td>{words(reason_in(note.reason, look.language))}</td></tr>" for note in notes
+    )
     more = f'<p class="dim">{look.say("notes_more", count=in_all - len(notes))}</p>' if in_all > len(notes) else ""
     return (
         f'<details open><summary>{look.say(f"documents_{kind}")} ({in_all})</summary><div class="scroll"><table>'

@@ -134,7 +134,7 @@ class IndexingJob:
         except (_Ended, ReadingStopped):
             pass
         except GuardianError as error:
-            return f"{error} {error.way_out or ''}".strip()
+            return str(error)
         except Exception:  # noqa: BLE001  # it is logged, and the page says so: the server goes on
             _LOG.exception("Indexing failed.")
             return "Indexing broke off; the server's log says why. The old index serves on."
