@@ -317,7 +317,7 @@ def test_a_document_without_an_address_leads_to_what_the_answer_cites_of_it() ->
         item(3, document="d2.md", title="Title 2", snippet="Not cited."),
     )
     turn = answered("It is so [2].", item(1), cited, other)
-    assert 'href="/page/passage?c=c&amp;t=t&amp;n=1"' in turn_html(turn, EN)
+    assert 'href="/page/passage?c=c&amp;t=t&amp;n=1&amp;lang=en"' in turn_html(turn, EN)
     result = StructuredAgentResult.model_validate(turn.result)
     assert cited_of(result, PROFILE, 1) == [cited]
     assert cited_of(result, PROFILE, 2) == []

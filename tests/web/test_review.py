@@ -203,6 +203,17 @@ async def test_a_form_that_cannot_be_done_changes_nothing_and_says_why(desk: Des
         assert listed.text == ""
 
 
+async def test_the_review_stays_in_the_chosen_language(desk: Desk) -> None:
+    """Each link of the list and of a turn keeps what the reader chose, whatever their browser prefers."""
+    async with reviewing(desk) as client:
+        for path in ("/review", "/review/turn"):
+            said = await client.get(path, params={**TURN, "lang": "ru", "limit": "1"})
+            own = re.findall('(?:href|action)="(/[^"]*)', said.text)
+            forms = re.findall('<form[^>]*method="get"[^>]*>.*?lang" value="ru"', said.text)
+            left = [one for one in own if "lang=ru" not in one and one != "/page/style.css"]
+            assert left == ["/review"] * len(forms), path
+
+
 async def test_no_text_is_masked_and_no_page_made_on_the_event_loop(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,8 +21,7 @@ from assistant.indexing import IndexingNote, IndexingRecord, read_indexing_recor
 from assistant.web.callers import Asker, Served
 from assistant.web.page import uploads
 from assistant.web.page.indexing_job import IndexingJob, IndexingState
-from assistant.web.page.languages import language_of
-from assistant.web.page.look import Look
+from assistant.web.page.look import Look, look_for
 from assistant.web.page.markdown import words
 from assistant.web.page.reasons import reason_in
 from assistant.web.page.sign_in import sign_in_link
@@ -113,7 +112,7 @@ class _DocumentPage:
             return _refuse(request, look)
         _LOG.info("%s has the documents indexed anew.", caller.name or "An operator")
         self._job.start()
-        return RedirectResponse(ADDRESS, 303)
+        return RedirectResponse(_address(look), 303)
 
     async def upload(self, request: Request, service: Served, caller: Asker) -> Response:
         look = self._look(request, caller.role)
@@ -137,9 +136,8 @@ class _DocumentPage:
         return await self._show(service, caller, look, 0, *messages)
 
     def _look(self, request: Request, role: str) -> Look:
-        profile = self._deployed.profile
-        language = language_of("", request.headers.get("accept-language", ""), profile.languages)
-        return Look(profile, language, operator=profile.sees_all(role))
+        chosen, accepted = request.query_params.get("lang", ""), request.headers.get("accept-language", "")
+        return look_for(self._deployed.profile, role, chosen, accepted)
 
     async def _show(self, service: Service, caller: Caller, look: Look, after: int, *messages: Message) -> HTMLResponse:
         try:
@@ -153,7 +151,7 @@ class _DocumentPage:
 
 
 def _refuse(request: Request, look: Look) -> HTMLResponse:
-    body = f'<p>{look.say("operators_only")}</p>{sign_in_link(request, look)}<p><a href="/">{look.say("back")}</a></p>'
+    body = f"<p>{look.say('operators_only')}</p>{sign_in_link(request, look)}{_back(look)}"
     return HTMLResponse(small_page(look.say("documents"), body, look), 403, _HEADERS)
 
 
@@ -198,6 +196,15 @@ def _store(upload: Upload, look: Look, stop: StopSwitch) -> list[Message]:
     return messages
 
 
+def _address(look: Look, path: str = "", **more: int) -> str:
+    """Return an address of the page, which keeps the reader's language."""
+    return f"{ADDRESS}{path}?{urlencode({**more, 'lang': str(look.language)})}"
+
+
+def _back(look: Look) -> str:
+    return f'<p><a href="/?lang={look.language}">{look.say("back")}</a></p>'
+
+
 def documents_html(overview: Overview, messages: Sequence[Message], look: Look) -> str:
     """Return the page.
 
@@ -208,18 +215,18 @@ def documents_html(overview: Overview, messages: Sequence[Message], look: Look) 
     """
     running = overview.state.running
     # What became of each file is to be read in peace.
-    head = f'<meta http-equiv="refresh" content="1; url={ADDRESS}">' if running and not messages else ""
+    head = f'<meta http-equiv="refresh" content="1; url={words(_address(look))}">' if running and not messages else ""
     parts = [
         *(_message(message) for message in messages),
         _progress(overview.state, look),
-        f'<p><a href="{ADDRESS}">{look.say("indexing_watch")}</a></p>' if running and messages else "",
+        f'<p><a href="{words(_address(look))}">{look.say("indexing_watch")}</a></p>' if running and messages else "",
         _last_run(overview.record, look),
         _index_form(look) if not running else "",
         _upload_form(overview.folders, look),
         _notes("left_out", overview.record.left_out, overview.record.left_out_in_all, look) if overview.record else "",
         _notes("warnings", overview.record.warnings, overview.record.warnings_in_all, look) if overview.record else "",
         _list(overview, look),
-        f'<p><a href="/">{look.say("back")}</a></p>',
+        _back(look),
     ]
     return small_page(look.say("documents"), "".join(parts), look, head=head)
 
@@ -259,18 +266,17 @@ _COUNTS: Final = frozenset({"added", "changed", "removed", "unchanged"})
 
 
 def _index_form(look: Look) -> str:
-    return (
-        f'<form method="post" action="{ADDRESS}/index"><button class="button">{look.say("index_now")}</button></form>'
-    )
+    return f'<form method="post" action="{words(_address(look, "/index"))}"><button class="button">{look.say("index_now")}</button></form>'
 
 
 def _upload_form(folders: Sequence[Folder], look: Look) -> str:
     if not folders:
         return f'<h2>{look.say("upload")}</h2><p class="dim">{look.say("upload_off")}</p>'
     options = "".join(f'<option value="{n}">{words(folder.path.name)}</option>' for n, folder in enumerate(folders))
+    action = words(_address(look, UPLOAD_PATH.removeprefix(ADDRESS)))
     choice = f'<p><label>{look.say("upload_folder")} <select name="folder">{options}</select></label></p>'
     return (
-        f'<h2>{look.say("upload")}</h2><form method="post" action="{UPLOAD_PATH}" enctype="multipart/form-data">'
+        f'<h2>{look.say("upload")}</h2><form method="post" action="{action}" enctype="multipart/form-data">'
         f'<p><label>{look.say("upload_files")} <input type="file" name="files" multiple required></label></p>'
         f"{choice if len(folders) > 1 else ''}"
         f'<p><label><input type="checkbox" name="replace"> {look.say("upload_replace")}</label></p>'
@@ -301,9 +307,9 @@ def _list(overview: Overview, look: Look) -> str:
         for _, name in overview.documents
     )
     last = overview.documents[-1][0]
-    pages = [f'<a href="{ADDRESS}">{look.say("first_page")}</a>'] if overview.after else []
+    pages = [f'<a href="{words(_address(look))}">{look.say("first_page")}</a>'] if overview.after else []
     if len(overview.documents) == PAGE:
-        pages.append(f'<a href="{ADDRESS}?{urlencode({"after": last})}">{look.say("next_page")}</a>')
+        pages.append(f'<a href="{words(_address(look, after=last))}">{look.say("next_page")}</a>')
     return (
         f'<h2>{look.say("documents_indexed")}</h2><div class="scroll"><table><thead><tr><th>{look.say("title_of")}</th>'
         f"<th>{look.say('file')}</th><th>{look.say('version')}</th></tr></thead><tbody>{rows}</tbody></table></div>"

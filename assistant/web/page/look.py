@@ -64,9 +64,9 @@ def anchor_of(turn_id: str) -> str:
     return f"t{hashlib.sha256(turn_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
-def passage_url(turn: Turn, number: int, *, rank: bool = False) -> str:
-    """Return the address of a cited passage, by its number in the answer or by its rank."""
-    place = {"c": turn.thread_id, "t": turn.turn_id, "r" if rank else "n": number}
+def passage_url(turn: Turn, number: int, look: Look, *, rank: bool = False) -> str:
+    """Return the address of a cited passage, by its number in the answer or by its rank, in the reader's language."""
+    place = {"c": turn.thread_id, "t": turn.turn_id, "r" if rank else "n": number, "lang": str(look.language)}
     return f"/page/passage?{urlencode(place)}"
 
 

@@ -295,8 +295,9 @@ def _pages(app: FastAPI, shares: ShareLinks | None) -> APIRouter:
         t: Annotated[str, Query()] = "",
         n: Annotated[int, Query()] = 0,
         r: Annotated[int, Query()] = 0,
+        lang: str = "",
     ) -> HTMLResponse:
-        look = look_of(request, caller.role, "")
+        look = look_of(request, caller.role, lang)
         try:
             turns = await service.turns(caller, c)
         except UnknownThread:

@@ -130,7 +130,9 @@ def _article(
 
 def _passage(passage: NumberedItem, turn: Turn, look: Look, number: int, *, cited: bool) -> str:
     link = outward_link(
-        passage_url(turn, passage.number, rank=True), _inside(passage) or _own_heading(passage) or passage.ref, look
+        passage_url(turn, passage.number, look, rank=True),
+        _inside(passage) or _own_heading(passage) or passage.ref,
+        look,
     )
     mark = f' <span class="badge pass">{look.say("cited")}</span>' if cited else ""
     return f'<li><span class="cite">{number}</span> {link} <span class="dim">{passage.confidence:.2f}</span>{mark}</li>'

@@ -186,7 +186,11 @@ def _sources(view: UserView, turn: Turn, look: Look) -> str:
 
 def _source(source: CitedSource, turn: Turn, look: Look) -> str:
     more = "".join(f' <span class="dim">{words(part)}</span>' for part in (source.version,) if part)
-    href = source.url if leads_out(source.url, look.profile.allowed_link_domains) else passage_url(turn, source.number)
+    href = (
+        source.url
+        if leads_out(source.url, look.profile.allowed_link_domains)
+        else passage_url(turn, source.number, look)
+    )
     return f"{outward_link(href, source.title or source.url, look)}{more}"
 
 

@@ -43,7 +43,7 @@ def list_html(page: TurnPage, params: Params, look: Look, notice: str = "") -> s
         _filters(params, look),
         f'<ul class="turns">{items}</ul>' if items else f"<p>{_say(look, 'none')}</p>",
         _links(page, params, look),
-        f'<p><a href="/">{look.say("back")}</a></p>',
+        f'<p><a href="{_address("/", _lang(params))}">{look.say("back")}</a></p>',
     )
     return small_page(_say(look, "title"), "".join(body), look, kind="review")
 
@@ -165,7 +165,7 @@ def _links(page: TurnPage, params: Params, look: Look) -> str:
     links = [
         (_address(EXPORT, {**kept, "format": "csv"}), "CSV"),
         (_address(EXPORT, {**kept, "format": "jsonl"}), "JSONL"),
-        (CASES, _say(look, "cases")),
+        (_address(CASES, _lang(params)), _say(look, "cases")),
     ]
     if page.more:
         offset = str(int(float(params.get("offset") or 0)) + len(page.records))

@@ -73,7 +73,7 @@ def _is_operators(request: Request) -> bool:
 def _sign_in_html(request: Request) -> str:
     accepted = request.headers.get("accept-language", "")
     look = look_for(request.app.state.deployed.profile, "", request.query_params.get("lang", ""), accepted)
-    back = f'<p><a href="/">{look.say("back")}</a></p>'
+    back = f'<p><a href="/?lang={look.language}">{look.say("back")}</a></p>'
     body = f"<p>{look.say('sign_in_why')}</p>{sign_in_link(request, look)}{back}"
     return small_page(look.say("sign_in_title"), body, look)
 

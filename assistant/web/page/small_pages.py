@@ -97,7 +97,7 @@ def _shared_source(source: CitedSource, look: Look) -> str:
 
 def no_export_html(look: Look) -> str:
     """Return the small page that says that the conversation to export does not exist."""
-    back = f'<p><a href="/">{look.say("back")}</a></p>'
+    back = f'<p><a href="/?lang={look.language}">{look.say("back")}</a></p>'
     return small_page(look.say("no_export"), f"<p>{look.say('no_export_way_out')}</p>{back}", look)
 
 

@@ -140,7 +140,7 @@ def header_html(look: Look, *, theme: bool = True, share: bool = False) -> str:
     title = look.say("title", product=look.profile.product)
     view = f'<span class="chip view">{look.say("operator")}</span>' if look.operator else ""
     documents = (
-        f'<a class="button" href="/documents" aria-label="{look.say("documents")}">'
+        f'<a class="button" href="/documents?lang={look.language}" aria-label="{look.say("documents")}">'
         f'<span class="long">{look.say("documents")}</span><span class="short" aria-hidden="true">🗎</span></a>'
         if look.operator
         else ""
