@@ -189,6 +189,22 @@ class Callers:
                 return identity, None
         return self._visitor(visit), self._presence(Visit(visit.visitor, expires), seconds, connection)
 
+    def reader_role(self, connection: HTTPConnection) -> str:
+        """Return the role of whoever follows a signed link, which is a permission of its own.
+
+        Where browsers without a key are visitors, whoever is not known reads as one, without a cookie and without a name.
+
+        Raises:
+            Unauthorized: The request has a wrong key, or there are no visitors and it does not say who sends it.
+            Forbidden: See `identify`.
+        """
+        try:
+            return self.identify(connection).caller.role
+        except Unauthorized:
+            if self._seal is None or presented_key(connection) or self._claims_user(connection):
+                raise
+            return self._role
+
     def begin_without_cookie(self, connection: HTTPConnection) -> str:
         """Return what a page sends as `X-Guardian-Visitor` if its browser keeps no cookie, as in a frame of another site.
 

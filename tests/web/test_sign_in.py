@@ -1,4 +1,4 @@
-"""The way in for operators where browsers without a key are visitors."""
+"""Where browsers without a key are visitors: the way in for operators, and links that need no cookie."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from httpx import ASGITransport, AsyncClient
 
 from assistant.deployment import deployment
 from assistant.keys import keys_of
+from assistant.sharing import ShareLinks
 from assistant.web.app import create_app
 from assistant.web.page.documents import document_routes
 from assistant.web.page.indexing_job import IndexingJob
+from assistant.web.page.mount import page_routes
 from assistant.web.page.review import install_review
 from assistant.web.page.sign_in import install_sign_in, is_own_path
-from tests.support.cli_helpers import Desk
+from tests.support.cli_helpers import QUESTION, Desk
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
@@ -29,10 +31,35 @@ async def browsing(library: Desk, place: Path) -> AsyncGenerator[tuple[AsyncClie
     app = create_app(deployed)
     install_review(app)
     install_sign_in(app)
+    app.include_router(page_routes(app, ShareLinks.open(deployed.share_key_file, 1)))
     app.include_router(document_routes(deployed, IndexingJob(deployed)))
     client = AsyncClient(transport=ASGITransport(app), base_url="http://127.0.0.1", headers=BROWSER)
     async with app.router.lifespan_context(app), client:
         yield client, key
+
+
+async def test_a_link_to_a_conversation_needs_no_cookie(library: Desk, tmp_path: Path) -> None:
+    """Whoever has a link for visitors reads as one; one that is forged or for another role shows nothing to them."""
+    async with browsing(library, tmp_path) as (client, key):
+        who = {"Authorization": f"Bearer {key}"}
+        asked = await client.post("/v1/ask", json={"question": QUESTION, "thread_id": "t"}, headers=who)
+        begun = (await client.get("/v1/threads/t", headers=who)).json()["turns"][0]["started_at"]
+        assert asked.status_code == 200
+        deployed = deployment(environment=Desk(tmp_path / "data", tmp_path).environment)
+        links = ShareLinks.open(deployed.share_key_file, 1)
+
+        async def read(role: str, **headers: str) -> int:
+            token, _ = links.sign("olga/t", 1, role, begun)
+            said = await client.get("/page/shared", params={"s": token}, headers=headers)
+            assert ("shelfctl restore" in said.text) == (said.status_code == 200)
+            return said.status_code
+
+        assert await read("user") == 200
+        assert await read("operator") == 404
+        assert await read("operator", **who) == 200
+        assert await read("user", Authorization="Bearer gk-wrong") == 401
+        forged = await client.get("/page/shared", params={"s": links.sign("olga/t", 1, "user", begun)[0][:-2] + "AA"})
+        assert (forged.status_code, "set-cookie" in forged.headers) == (404, False)
 
 
 async def test_an_operators_page_names_the_way_in_to_a_browser_without_a_session(library: Desk, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def mount_page(app: FastAPI) -> None:
     callers: Callers = app.state.callers
     deployed, days = app.state.deployed, app.state.deployed.settings.server.share_days
     shares = ShareLinks.open(deployed.share_key_file, days) if days else None
-    app.include_router(_pages(app, shares))
+    app.include_router(page_routes(app, shares))
     app.include_router(document_routes(deployed, app.state.indexing))
     app.include_router(_widget())
     if callers.visitors:
@@ -266,7 +266,13 @@ def _replay(scope: Scope, said: BaseModel, receive: Receive) -> Receive:
     return replay_body(body, receive)
 
 
-def _pages(app: FastAPI, shares: ShareLinks | None) -> APIRouter:
+def page_routes(app: FastAPI, shares: ShareLinks | None) -> APIRouter:
+    """Return the routes beside the chat: its style, passages, shared conversations and exports.
+
+    Args:
+        app: The application.
+        shares: Reads links to conversations; `None` if none can be shared.
+    """
     router = APIRouter(prefix="/page", include_in_schema=False)
     profile = app.state.deployed.profile
 
@@ -310,10 +316,11 @@ def _pages(app: FastAPI, shares: ShareLinks | None) -> APIRouter:
         return HTMLResponse(html, 200 if items else 404, headers)
 
     @router.get("/shared")
-    async def shared(request: Request, service: Served, caller: Asker, s: Annotated[str, Query()] = "") -> HTMLResponse:
-        look = replace(look_of(request, caller.role, ""), operator=False)
+    async def shared(request: Request, service: Served, s: Annotated[str, Query()] = "") -> HTMLResponse:
+        role = app.state.callers.reader_role(request)
+        look = replace(look_of(request, role, ""), operator=False)
         link = shares.read(s) if shares else None
-        allowed = link is not None and (link.role == caller.role or profile.sees_all(caller.role))
+        allowed = link is not None and (link.role == role or profile.sees_all(role))
         turns = await service.shared_turns(link.thread, link.turns, link.begun) if link and allowed else []
         html = await asyncio.to_thread(shared_html, turns, look, link.until if link else 0)
         headers = {**STATIC_HEADERS, "Content-Security-Policy": _STATIC_POLICY, "X-Robots-Tag": "noindex"}
