@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
-from assistant.turns.feedback import FeedbackStore
-from assistant.turns.histories import Histories
-from assistant.turns.reviews import Reviews
-from assistant.turns.thread_table import ThreadTable
 from assistant.visitors import visitor_of
 from contracts.errors import ThreadBusy, UnknownThread
 
@@ -21,19 +17,6 @@ VISITOR_DAYS: Final = 30
 """Days that a visitor's conversation is kept where nothing else is said."""
 
 
-class _Checkpoints(ThreadTable):
-    """LangGraph's table of steps, which the saver makes."""
-
-    name: ClassVar[str] = "checkpoints"
-    made_by: ClassVar[tuple[str, ...]] = ()
-
-
-class _Writes(_Checkpoints):
-    """LangGraph's table of what its steps wrote."""
-
-    name: ClassVar[str] = "writes"
-
-
 async def conversations_of(store: TurnStore, outbox: Outbox, name: str) -> list[str]:
     """Return the stored ids of everything that is kept of a caller, also of half-deleted conversations.
 
@@ -43,10 +26,8 @@ async def conversations_of(store: TurnStore, outbox: Outbox, name: str) -> list[
         name: The caller's name, not empty.
     """
     beginning = f"{name}/"
-    found: set[str] = set()
-    tables = [await table.share(store) for table in (FeedbackStore, Histories, Reviews, _Checkpoints, _Writes)]
-    for table in (store, *tables):
-        found.update(await table.thread_ids(beginning))
+    # In every table: of a deletion that was killed, any of them may have the last row.
+    found = set(await store.ids_in_all_tables(beginning))
     found.update(entry.thread_id for entry in await outbox.entries() if entry.thread_id.startswith(beginning))
     return sorted(found)
 

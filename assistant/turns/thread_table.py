@@ -69,13 +69,23 @@ class ThreadTable:
         statement = f"DELETE FROM {self.name} WHERE thread_id = ? RETURNING 1"  # noqa: S608  # a name of ours
         return len(await self._rows(statement, thread_id))
 
-    async def thread_ids(self, beginning: str) -> list[str]:
-        """Return the ids of the conversations in the table that begin with a text."""
-        rows = await self._rows(
-            f"SELECT DISTINCT thread_id FROM {self.name} WHERE substr(thread_id, 1, length(?1)) = ?1",  # noqa: S608  # a name of ours
-            beginning,
+    async def ids_in_all_tables(self, beginning: str) -> set[str]:
+        """Return the ids of conversations that begin with a text, from every table of the file that has a `thread_id`."""
+        tables = await self._rows(
+            """
+            SELECT m.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c
+            WHERE m.type = 'table' AND c.name = 'thread_id'
+            """
         )
-        return [readable(thread) for (thread,) in rows]
+        found: set[str] = set()
+        for (table,) in tables:
+            quoted = readable(table).replace('"', '""')
+            rows = await self._rows(
+                f'SELECT DISTINCT thread_id FROM "{quoted}" WHERE substr(thread_id, 1, length(?1)) = ?1',  # noqa: S608  # quoted
+                beginning,
+            )
+            found.update(readable(thread) for (thread,) in rows)
+        return found
 
     async def compact(self) -> None:
         """Write the file anew, so that nothing of what was deleted stays in it.
