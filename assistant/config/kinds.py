@@ -22,6 +22,7 @@ _TAKEN: Final = ("authorization", "cookie", "host", "origin", "x-api-key", "x-fo
 """Headers that say something else to the server."""
 _BEHIND_HOST: Final = re.compile(r"[/?#@]")
 """What begins a path, a query or a fragment, or ends a password."""
+_HOST: Final = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
 _LONGEST_NUMBER: Final = 12
 _LONGEST_ADDRESS: Final = 2000
 _ADDRESS: Final = re.compile(
@@ -99,6 +100,16 @@ def _read_header(text: str) -> str:
     if text.lower() in _TAKEN:
         raise refusal(f"is {text!r}, which means something else here.", "Name another one: X-Forwarded-User.")
     return text.lower()
+
+
+def _read_hosts(text: str) -> frozenset[str]:
+    words = [word.lower().rstrip(".") for word in _words(text)]
+    if not all(_HOST.fullmatch(word) for word in words):
+        raise refusal(
+            "has something in it that is no name of a host.",
+            "Write names alone, without scheme and port, with commas between: chat.shop.example,10.0.0.7.",
+        )
+    return frozenset(words)
 
 
 def _read_index(text: str) -> str:
@@ -184,6 +195,8 @@ Flag = Annotated[bool, Strict(), BeforeValidator(lambda text: FLAGS.get(text.low
 Folder = Annotated[Path, PlainValidator(_read_folder)]
 Header = Annotated[str, AfterValidator(_read_header)]
 """The name of a header of HTTP, in small letters; empty: none."""
+Hosts = Annotated[frozenset[str], PlainValidator(_read_hosts)]
+"""Names of hosts in small letters, without ports."""
 IndexAddress = Annotated[str, AfterValidator(_read_index)]
 JsonObject = Annotated[dict[str, Any], PlainValidator(_read_object)]
 Key = Annotated[SecretStr, PlainValidator(_read_key)]

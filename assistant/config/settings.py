@@ -421,6 +421,12 @@ class CallerSettings(Group):
         "Addresses or networks of proxies whose headers are believed, with commas between; nobody else's are.",
         "Адреса или сети прокси, заголовкам которых сервер верит, через запятую; ничьим другим не верит.",
     )
+    hosts: kinds.Hosts = variable("GUARDIAN_HOSTS", frozenset[str]())(
+        "Names by which browsers reach the server through a proxy that names users, with commas between; through one on "
+        "this machine, no others are answered but this machine's own.",
+        "Имена, по которым браузеры приходят через прокси, называющий пользователей, через запятую; через прокси на этой "
+        "же машине другим именам, кроме её собственных, сервер не отвечает.",
+    )
     user_per_minute: kinds.Whole = variable("GUARDIAN_USER_PER_MINUTE", 60, least=1, most=100_000)(
         "Requests a minute of one user whom a proxy names.",
         "Запросов в минуту от одного пользователя, которого называет прокси.",

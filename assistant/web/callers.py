@@ -18,7 +18,7 @@ from starlette.requests import HTTPConnection
 from assistant.keys import Keys, key_in, keys_of
 from assistant.service import Caller, Service
 from assistant.visitors import Visit, VisitorSeal, begin_visit, user_name, visitor_seal
-from assistant.web.addresses import address_of, is_within, network_of
+from assistant.web.addresses import address_of, is_loopback, is_within, network_of
 from assistant.web.faults import Forbidden, TooMany, Unauthorized
 from assistant.web.rates import HOUR_S, RateWindows
 from contracts.errors import UnknownThread
@@ -135,6 +135,16 @@ class Callers:
     def any_host(self) -> bool:
         """Whether the server may be called by any name: by owners of keys, or through a proxy by whoever is told apart."""
         return self.keys.wanted or (self.wanted and bool(self.settings.trusted_proxies))
+
+    def checks_host(self, connection: HTTPConnection) -> bool:
+        """Whether the name that a request calls the server by has to be a known one.
+
+        A browser on the machine of a trusted proxy comes from the proxy's address. A page whose name was made to point
+        here (DNS rebinding) could there name any user and any role.
+        """
+        if not self.settings.user_header or not self._is_proxy(connection):
+            return False
+        return bool(self.settings.hosts) or is_loopback(str(address_of(_peer(connection))))
 
     def identify(self, connection: HTTPConnection) -> Identity:
         """Return who sends a request.

@@ -240,7 +240,7 @@ class OwnPages:
     a request comes from (`Sec-Fetch-Site`, `Origin`), which separates foreign pages from our own. Programs send neither
     header. If a foreign name was made to point here (DNS rebinding), the browser takes its page for our own. So on
     loopback, where neither keys are used nor a proxy is in front that callers are told apart behind, only loopback names
-    get an answer.
+    get an answer. Where a proxy on this machine names users, GUARDIAN_HOSTS do, too, and no others.
 
     Args:
         app: The protected application.
@@ -262,9 +262,18 @@ class OwnPages:
             return
         await self._app(scope, receive, send)
 
+    def _is_known(self, host: str) -> bool:
+        return _is_loopback_name(host) or _name_of(host) in self._callers.settings.hosts
+
     def _refusal(self, scope: Scope) -> Forbidden | None:
-        headers = HTTPConnection(scope).headers
+        connection = HTTPConnection(scope)
+        headers = connection.headers
         host = headers.get("host", "")
+        if self._callers.checks_host(connection) and not self._is_known(host):
+            return Forbidden(
+                "The proxy calls this server by a name that it does not know.",
+                "Name the host that browsers open in GUARDIAN_HOSTS, and let the proxy pass it on as `Host`.",
+            )
         if self._loopback and not self._callers.any_host and not _is_loopback_name(host):
             visitors = self._callers.visitors
             proxy = ", or name the proxy in front of it in GUARDIAN_TRUSTED_PROXIES" if visitors else ""
@@ -293,9 +302,14 @@ def _is_own(headers: Headers, origin: str, host: str) -> bool:
         return False
 
 
-def _is_loopback_name(host: str) -> bool:
+def _name_of(host: str) -> str:
+    """Return the name in a header `Host`, in small letters and without a port; empty if it is none."""
     try:
-        name = urlsplit(f"//{host}").hostname or ""
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
     except ValueError:
-        return False
+        return ""
+
+
+def _is_loopback_name(host: str) -> bool:
+    name = _name_of(host)
     return is_loopback(name) or name.endswith(".localhost")

@@ -123,6 +123,7 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "GUARDIAN_TRUSTED_PROXIES": "127.0.0.1",
         "GUARDIAN_USER_PER_MINUTE": "9",
         "GUARDIAN_FRAME_ANCESTORS": "https://shop.example",
+        "GUARDIAN_HOSTS": "chat.shop.example",
         "GUARDIAN_KEEP_DAYS": "90",
         "GUARDIAN_TRACE_CONTENT": "no",
     }
@@ -164,6 +165,9 @@ def test_the_profile_of_the_command_line_stands_above_the_environment() -> None:
         ({"GUARDIAN_CORS_ORIGINS": "*"}, ("GUARDIAN_CORS_ORIGINS", "https://desk.example")),
         ({"GUARDIAN_CORS_ORIGINS": "https://a.example, https://b.example/"}, ("GUARDIAN_CORS_ORIGINS",)),
         ({"GUARDIAN_FRAME_ANCESTORS": "https://a.example?;script-src"}, ("GUARDIAN_FRAME_ANCESTORS",)),
+        ({"GUARDIAN_HOSTS": "https://chat.example"}, ("GUARDIAN_HOSTS", "without scheme")),
+        ({"GUARDIAN_HOSTS": "chat.example:443"}, ("GUARDIAN_HOSTS", "without scheme")),
+        ({"GUARDIAN_HOSTS": "*"}, ("GUARDIAN_HOSTS",)),
         ({"GUARDIAN_FRAME_ANCESTORS": "*"}, ("GUARDIAN_FRAME_ANCESTORS", "https://desk.example")),
         ({"GUARDIAN_TRUST_USER_HEADER": "X-User"}, ("no proxy is trusted", "GUARDIAN_TRUSTED_PROXIES")),
         ({"GUARDIAN_TRUST_USER_HEADER": "X User"}, ("GUARDIAN_TRUST_USER_HEADER", "X-Forwarded-User")),
