@@ -78,6 +78,10 @@ def test_every_reason_that_a_file_can_have_is_there_in_russian(root: Path) -> No
                 "читает, и не цитируется: уберите её или возьмите в кавычки"
             ),
         ),
+        (
+            "Indexing broke off; the server's log says why. The old index serves on.",
+            "Индексация прервалась; причина — в журнале сервера. Ответы идут по прежнему индексу.",
+        ),
         ("There is no folder /a {b} c. Name a folder that holds documents.", "Папки /a {b} c нет. Укажите"),
         ("is of a kind that nobody knows; yet", "is of a kind that nobody knows; yet"),
         ("", ""),
