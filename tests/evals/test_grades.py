@@ -11,6 +11,8 @@ from contracts.result import ShownPage, StructuredAgentResult
 from evals.answers.grades import Grade, cause, estimate, grade
 from evals.answers.tables import GradedTurn, cause_table, estimate_table, grade_table, points, to_read
 from evals.cases import AcceptableAnswer, Page, TurnCase
+from evals.runner import CaseResult
+from evals.turns import describe_miss
 
 BACKUP = "Open **Backups** and click [Restore](../restore.md)."
 WAIT = "Wait until the disk is written."
@@ -159,6 +161,14 @@ def test_an_answer_says_what_it_must_and_not_what_it_must_not(
     assert grade(case(**labels), answered(draft)) is expected
     if "outcome" not in labels:
         assert grade(case(**labels), ended(Outcome.DECLINED)) is Grade.NOTHING
+
+
+def test_a_turn_that_should_show_pages_is_no_miss_if_it_shows_the_right_ones() -> None:
+    """It ended as its label says; with other pages it did not."""
+    shown = case(outcome="pages_shown", pages=[1])
+    assert describe_miss(CaseResult(shown, ended(Outcome.PAGES_SHOWN, 3, 1))) == ""
+    assert describe_miss(CaseResult(shown, ended(Outcome.PAGES_SHOWN, 3))) == "pages shown, none right"
+    assert describe_miss(CaseResult(case(pages=[1]), ended(Outcome.PAGES_SHOWN, 1))) == "pages shown, a right one"
 
 
 def test_what_must_be_said_has_words() -> None:
