@@ -241,7 +241,6 @@ class QueryTrace(BaseModel):
         versions: For documents: the product versions searched, besides documents without a version.
         words: By stem of each content word of the query, its inverse document frequency among the passages searched;
             empty if the source does not count words.
-        unknown: Those of them that no passage has.
         lookups: For a database or a graph: the lookups that ran, each as `name(argument=value)`.
         spread: Standard deviation of the query's similarities over all passages; `None` if there is none. For passages
             in a server it is within 2 %, from a measurement made when the server was filled.
@@ -262,7 +261,6 @@ class QueryTrace(BaseModel):
     folded: int = 0
     versions: tuple[str, ...] = ()
     words: dict[str, float] = Field(default_factory=dict[str, float])
-    unknown: tuple[str, ...] = ()
     lookups: tuple[str, ...] = ()
     spread: float | None = None
     error: str = ""

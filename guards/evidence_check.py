@@ -29,7 +29,9 @@ class EvidenceQuestion:
         counted: The items to count and average: those that the draft cites; all evidence if left out.
         least: The number of items that QUALITY requires; if only db can answer, one is enough.
         sure: The confidence from which one item is enough, in (0, 1); `None` if there is no such limit.
-        quoted: Whether the draft quotes word for word what surely answers: then one item is enough, too, with any confidence.
+        quoted: Whether the draft quotes word for word what surely answers: then one item is enough, too, and the mean need
+            only reach `mean_quoted`.
+        mean_quoted: The confidence from which evidence is used at all; only pages to show may have less.
         mean_enforced, mean_advised: Limits for the mean confidence on QUALITY, each in (0, 1).
     """
 
@@ -43,6 +45,7 @@ class EvidenceQuestion:
     least: int = 2
     sure: float | None = None
     quoted: bool = False
+    mean_quoted: float = 0.5
 
     @property
     def items(self) -> Sequence[EvidenceItem]:
@@ -161,7 +164,8 @@ def _quality_faults(rule: EvidenceRule, question: EvidenceQuestion) -> list[_Evi
     mean = _mean(question.items)
     # Confidence falls with the length of a question. Whether what is quoted answers it, relevance has found out.
     surely_quoted = question.sure is not None and question.quoted
-    if question.items and mean < question.mean_enforced and not surely_quoted:
+    least_mean = min(question.mean_quoted, question.mean_enforced) if surely_quoted else question.mean_enforced
+    if question.items and mean < least_mean:
         faults.append(
             _EvidenceFault(
                 Reason("low_evidence_confidence", (_rounded_down(mean),)), (_A.RETRIEVE_MORE, _A.REFINE_QUERY)

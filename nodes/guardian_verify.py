@@ -181,6 +181,7 @@ async def _judge_one(
         sure=None if asks_all else context.sure_confidence,
         quoted=relevance.status is CheckStatus.OK and is_quoted(grounding, evidence),
         diversity=context.diversity,
+        mean_quoted=context.evidence_threshold,
         mean_enforced=context.mean_confidence_enforced,
         mean_advised=context.mean_confidence_advised,
     )

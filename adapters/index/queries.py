@@ -97,13 +97,11 @@ class Query:
         words: Each word's alternatives: the word itself, or known words that it misspells.
         idf_sum: The sum of the words' weights.
         weights_of: The weight of each word, by its first alternative.
-        unknown: The words that no passage has.
     """
 
     words: tuple[tuple[str, ...], ...]
     idf_sum: float
     weights_of: Mapping[str, float]
-    unknown: tuple[str, ...] = ()
 
     def weights(self) -> list[tuple[Sequence[str], float]]:
         return [(alternatives, 1.0) for alternatives in self.words]
@@ -123,7 +121,7 @@ def parse_query(known: Lexicon, text: str, versions: Sequence[str]) -> Query:
     words = [word for word in words if word.removeprefix("v") not in numbers or known.frequency(word)]
     if len(words) > LONGEST_QUERY:
         words = words[: LONGEST_QUERY // 2] + words[-LONGEST_QUERY // 2 :]
-    total, worth, alternatives, unknown = 0.0, dict[str, float](), list[tuple[str, ...]](), list[str]()
+    total, worth, alternatives = 0.0, dict[str, float](), list[tuple[str, ...]]()
     for word in words:
         frequency = known.frequency(word)
         # A word that nothing has counts as the rarest there can be, for what it asks for is not here; and so does one
@@ -131,9 +129,8 @@ def parse_query(known: Lexicon, text: str, versions: Sequence[str]) -> Query:
         total += known.idf(frequency)
         meant = [] if frequency else known.meant(word)
         alternatives.append(tuple(meant) or (word,))
-        unknown += [] if frequency else [word]
         worth[alternatives[-1][0]] = known.idf(frequency)
-    return Query(tuple(alternatives), total, worth, tuple(unknown))
+    return Query(tuple(alternatives), total, worth)
 
 
 _SHORTEST_STEM: Final = 4
@@ -287,14 +284,14 @@ class SearchOutcome:
         hits: What was found.
         versions: Which versions were searched, as terms.
         degraded: Why the search left out meaning, although it should have used it.
-        query: What was searched for.
+        words: The weight of each word of the query.
         spread: Standard deviation of the query's similarities over all passages; `None` if it is not known.
     """
 
     hits: Different[Hit]
     versions: tuple[str, ...]
     degraded: str
-    query: Query
+    words: Mapping[str, float]
     spread: float | None = None
 
 
@@ -322,8 +319,7 @@ def reply(request: SearchRequest, kind: Source, searched: SearchOutcome, meaning
         expanded=request.expand,
         versions=tuple(filter(None, map(version_of, searched.versions))),
         degraded=searched.degraded,
-        words={word: float(f"{worth:.4g}") for word, worth in searched.query.weights_of.items()},
-        unknown=searched.query.unknown,
+        words={word: float(f"{worth:.4g}") for word, worth in searched.words.items()},
         spread=searched.spread,
     )
     return SearchReply(items, told.having(items, request.threshold, rows), meaning.calls)

@@ -322,7 +322,7 @@ class KnowledgeBase:
         meaning = self._ready(snapshot, reader, meaning)
         spread = float(meaning.compared.similarities.std()) if meaning.compared else None
         if not query.words or request.top_k < 1:
-            return SearchOutcome(Different([], []), (), meaning.degraded, query, spread)
+            return SearchOutcome(Different([], []), (), meaning.degraded, {}, spread)
         where = Filter(
             source=kind,
             versions=self._versions(snapshot, request),
@@ -334,7 +334,7 @@ class KnowledgeBase:
             # The documents may all be in the other language, and the words that matter in neither.
             anywhere = Filter(where.source, where.versions, None, where.excluded)
             hits = self._different(snapshot, reader, query, anywhere, request, meaning)
-        return SearchOutcome(hits, where.versions or (), meaning.degraded, query, spread)
+        return SearchOutcome(hits, where.versions or (), meaning.degraded, query.weights_of, spread)
 
     def _different(
         self,

@@ -262,7 +262,7 @@ class RemoteKnowledge:
         query = parse_query(known.statistics, request.query, known.filled.versions)
         meaning = self._ready(known, meaning)
         if not query.words or request.top_k < 1:
-            return SearchOutcome(Different([], []), (), meaning.degraded, query, meaning.spread)
+            return SearchOutcome(Different([], []), (), meaning.degraded, {}, meaning.spread)
         excluded = frozenset(key for key in request.exclude if storable(key))
         languages = (request.language,) if request.language else None
         limits = SearchLimits(kind, self._versions(known, request), languages, excluded)
@@ -270,7 +270,7 @@ class RemoteKnowledge:
         if request.language and max((hit.confidence for hit in hits.kept), default=0.0) < request.threshold:
             # The documents may all be in the other language, and the words that matter in neither.
             hits = self._different(known, query, replace(limits, languages=None), request, meaning, clock)
-        return SearchOutcome(hits, limits.versions or (), meaning.degraded, query, meaning.spread)
+        return SearchOutcome(hits, limits.versions or (), meaning.degraded, query.weights_of, meaning.spread)
 
     def _different(
         self,
