@@ -88,6 +88,7 @@ class RelevanceQuestion:
         sure: The estimate from which an answer is stated, in (0, 1).
         ignored: Stems without meaning here, such as those of the product's name.
         draft: The text of the draft.
+        verbatim: Whether it quotes word for word; a model that tells an action in other words read the question first.
     """
 
     request_type: RequestType
@@ -99,6 +100,7 @@ class RelevanceQuestion:
     sure: float
     ignored: frozenset[str] = frozenset()
     draft: str = ""
+    verbatim: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,12 +309,12 @@ def _part(
 def _doubts(text: str, question: RelevanceQuestion) -> tuple[PartStatus, tuple[str, ...]]:
     """Return what a part comes to whose page is sure: answered, or doubtful, with the action that the draft does not name.
 
-    A text that says no duration does not answer "How long ...?", and one that renames nothing does not say how to.
+    A text that says no duration does not answer "How long ...?", and a quotation that renames nothing does not say how to.
     """
     said, wanted = without_citations(question.draft), answer_type(text)
     if not said:
         return PartStatus.ANSWERED, ()
-    action = action_in(text) if wanted in _OF_ACTIONS else None
+    action = action_in(text) if question.verbatim and wanted in _OF_ACTIONS else None
     if action and not names_action(action, said):
         return PartStatus.PARTLY, (action,)
     if wanted and tells_values(wanted) and not has_value(said, wanted):

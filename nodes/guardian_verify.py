@@ -164,8 +164,10 @@ async def _judge_one(
     spec = _contract(state)
     evidence = [EvidenceItem.model_validate(item) for item in state["evidence"]]
     grounding = _run_check("grounding", lambda: _check_grounding(state, evidence, kind, request_type, spec, profile))
+    verbatim = is_quoted(grounding, evidence)
     relevance = _run_check(
-        "relevance", lambda: _relevance(state, evidence, grounding, kind, request_type, context, profile)
+        "relevance",
+        lambda: _relevance(state, evidence, grounding, kind, request_type, context, profile, verbatim=verbatim),
     )
     asks_all = context.evidence_counted is EvidenceCounted.SENT
     question = EvidenceQuestion(
@@ -179,7 +181,7 @@ async def _judge_one(
         unreachable=could_not_ask(QueryTrace.model_validate(trace) for trace in state["query_traces"]),
         least=context.min_evidence,
         sure=None if asks_all else context.sure_confidence,
-        quoted=relevance.status is CheckStatus.OK and is_quoted(grounding, evidence),
+        quoted=relevance.status is CheckStatus.OK and verbatim,
         diversity=context.diversity,
         mean_quoted=context.evidence_threshold,
         mean_enforced=context.mean_confidence_enforced,
@@ -277,6 +279,8 @@ def _relevance(
     request_type: RequestType,
     context: Context,
     profile: Profile,
+    *,
+    verbatim: bool,
 ) -> Finding:
     planned = [query for query in state["sgr_plan"].get("subqueries", []) if query]
     return check_relevance(
@@ -290,6 +294,7 @@ def _relevance(
             sure=context.sure_relevance,
             ignored=frozenset(stems(profile.product)),
             draft=state["draft_answer"],
+            verbatim=verbatim,
         )
     )
 

@@ -240,6 +240,7 @@ def test_an_action_that_the_draft_does_not_name_is_doubtful() -> None:
     finding = found(parts=[asks], traces=traces, draft="Open the conversation [1].")
     assert (finding.status, finding.parts[0].missing) == (DOUBTFUL, ("erase",))
     assert found(parts=[asks], traces=traces, draft="Delete the conversation [1].").status is OK
+    assert found(parts=[asks], traces=traces, draft="Get rid of the conversation [1].", verbatim=False).status is OK
 
 
 def test_a_text_without_a_duration_is_no_answer_to_how_long() -> None:
