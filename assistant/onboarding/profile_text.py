@@ -122,8 +122,11 @@ def write_profile(draft: ProfileDraft, survey: FolderSurvey, folder: str, langua
         f"name = {_quoted(draft.name)}",
         f"product = {_quoted(draft.product)}",
         f"languages = {json.dumps([str(one) for one in spoken])}  # {say['init_profile_languages']}",
-        "",
     ]
+    if survey.synonyms:
+        rows = [f"  [{', '.join(map(_quoted, group))}]," for group in survey.synonyms]
+        lines += [f"synonyms = [  # {say['init_profile_synonyms']}", *rows, "]"]
+    lines.append("")
     if draft.contact:
         lines += [
             f"[contact]  # {say['init_profile_contact']}",

@@ -15,7 +15,8 @@ from adapters.reading.document import Unfit, suffix_of
 from adapters.reading.texts import TextReader
 from contracts.enums import Dialect, Language
 from contracts.errors import InputError
-from language.words import all_stems, detect, stems
+from language.patterns import read_toml
+from language.words import Phrases, all_stems, detect, stems
 
 SAMPLED: Final = 60
 """Files that are read, spread evenly over the folder; the others are only counted."""
@@ -47,6 +48,7 @@ class FolderSurvey:
         titles: Titles of the documents that were read, each once, by language.
         product: The product's likely name; empty if nothing says it.
         dialect: How the Markdown is written.
+        synonyms: Groups of words for the same: the first is the documents', and none of the others is in them.
     """
 
     formats: dict[str, int]
@@ -56,6 +58,7 @@ class FolderSurvey:
     titles: dict[Language, tuple[str, ...]]
     product: str
     dialect: Dialect
+    synonyms: tuple[tuple[str, ...], ...] = ()
 
     @property
     def count(self) -> int:
@@ -93,7 +96,25 @@ def survey_folder(folder: Path, on_progress: Progress | None = None) -> FolderSu
         },
         site or _product(pages),
         dialect,
+        _synonyms(pages),
     )
+
+
+def _synonyms(pages: Sequence[_SurveyedPage]) -> tuple[tuple[str, ...], ...]:
+    """Return the groups of common synonyms of which the documents use exactly one word, that word first."""
+    said = [all_stems(f"{page.title}\n{page.prose}") for page in pages]
+    spoken = {page.language for page in pages}
+    found: list[tuple[str, ...]] = []
+    for language, groups in read_toml("assistant.onboarding", "synonyms.toml").items():
+        for group in groups if Language(language) in spoken else ():
+            used = [word for word in group if any(Phrases([word]).find_in(stemmed) for stemmed in said)]
+            if len(used) == 1:
+                found.append((used[0], *(word for word in group if word != used[0])))
+    return tuple(found[:_MOST_GROUPS])
+
+
+_MOST_GROUPS: Final = 12
+"""More would make the profile a dictionary; the handbook says how to write further ones."""
 
 
 @dataclass(frozen=True, slots=True)

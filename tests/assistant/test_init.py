@@ -156,6 +156,22 @@ def test_a_folder_says_its_languages_versions_dialect_and_product(tmp_path: Path
     assert tomllib.loads(text)["knowledge"][1] == {"path": "docs/4.0", "version": "4.0", "dialect": "mkdocs"}
 
 
+def test_the_words_of_users_become_synonyms_of_the_documents(tmp_path: Path) -> None:
+    """Only where the documents use one word of a group, and have none of the others, is it clear what they mean."""
+    pages = {
+        "a.md": "# Access\n\nTo sign in, type your password. A licence is for one barcode.\n",
+        "b.md": "# Data\n\nYou can delete or remove a file. Restore a backup.\n",
+    }
+    found = survey_folder(write(tmp_path, pages))
+    groups = {group[0]: set(group[1:]) for group in found.synonyms}
+    assert groups["sign in"] >= {"log in", "login"}
+    assert groups["backup"] == {"back up"}
+    assert groups["licence"] == {"license"}
+    assert not groups.keys() & {"delete", "remove", "Wi-Fi", "войти"}
+    text = write_profile(ProfileDraft("Acme", {Language.EN: "x"}, "", found.languages), found, "docs", Language.EN)
+    assert set(map(tuple, tomllib.loads(text)["synonyms"])) == set(found.synonyms)
+
+
 def test_hostile_names_stay_strings(tmp_path: Path) -> None:
     """Quotes, line breaks and brackets in a name cannot add a key to the profile."""
     found = survey_folder(write(tmp_path / "docs", PAGES))
