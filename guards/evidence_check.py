@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Final
 
 from contracts.decisions import EVIDENCE
 from contracts.decisions.evidence import EvidenceRule, sources_to_ask
@@ -29,9 +30,8 @@ class EvidenceQuestion:
         counted: The items to count and average: those that the draft cites; all evidence if left out.
         least: The number of items that QUALITY requires; if only db can answer, one is enough.
         sure: The confidence from which one item is enough, in (0, 1); `None` if there is no such limit.
-        quoted: Whether the draft quotes word for word what surely answers: then one item is enough, too, and the mean need
-            only reach `mean_quoted`.
-        mean_quoted: The confidence from which evidence is used at all; only pages to show may have less.
+        quoted: Whether the draft quotes word for word what surely answers: then one item is enough, too, and five sixths of
+            the mean (0.5 in place of 0.6), if no more than the default is demanded.
         mean_enforced, mean_advised: Limits for the mean confidence on QUALITY, each in (0, 1).
     """
 
@@ -45,7 +45,6 @@ class EvidenceQuestion:
     least: int = 2
     sure: float | None = None
     quoted: bool = False
-    mean_quoted: float = 0.5
 
     @property
     def items(self) -> Sequence[EvidenceItem]:
@@ -154,6 +153,11 @@ def _not_connected(rule: EvidenceRule, usable: frozenset[Source]) -> list[Reason
     return [Reason("required_source_not_connected", tuple(absent))] if absent else []
 
 
+_IF_QUOTED: Final = 5 / 6
+"""Share of the mean confidence that a sure quotation needs, if a profile does not demand more than usual."""
+_USUAL_MEAN: Final = 0.6
+
+
 def _quality_faults(rule: EvidenceRule, question: EvidenceQuestion) -> list[_EvidenceFault]:
     faults: list[_EvidenceFault] = []
     least = 1 if _only_db(rule, question.usable) or _one_suffices(question) else question.least
@@ -163,8 +167,9 @@ def _quality_faults(rule: EvidenceRule, question: EvidenceQuestion) -> list[_Evi
         )
     mean = _mean(question.items)
     # Confidence falls with the length of a question. Whether what is quoted answers it, relevance has found out.
-    surely_quoted = question.sure is not None and question.quoted
-    least_mean = min(question.mean_quoted, question.mean_enforced) if surely_quoted else question.mean_enforced
+    # Who demands more than usual demands it of quotations, too.
+    surely_quoted = question.sure is not None and question.quoted and question.mean_enforced <= _USUAL_MEAN
+    least_mean = question.mean_enforced * (_IF_QUOTED if surely_quoted else 1.0)
     if question.items and mean < least_mean:
         faults.append(
             _EvidenceFault(

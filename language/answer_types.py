@@ -50,8 +50,10 @@ _DENIED: Final = _WORDING.pattern("denied")
 
 
 def answer_type(question: str) -> AnswerType | None:
-    """Return the type of answer that a question or a heading wants; `None` if its words do not tell."""
-    return next((kind for kind, asks in _ASKS.items() if asks.search(question)), None)
+    """Return the type of answer that a question or a heading wants first; `None` if its words do not tell."""
+    found = [(match.start(), kind) for kind, asks in _ASKS.items() if (match := asks.search(question))]
+    # Of two that begin alike, the more special one stands first in the table: "how" begins "how often".
+    return min(found, key=lambda one: one[0])[1] if found else None
 
 
 def has_value(text: str, kind: AnswerType) -> bool:

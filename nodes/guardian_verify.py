@@ -183,7 +183,6 @@ async def _judge_one(
         sure=None if asks_all else context.sure_confidence,
         quoted=relevance.status is CheckStatus.OK and verbatim,
         diversity=context.diversity,
-        mean_quoted=context.evidence_threshold,
         mean_enforced=context.mean_confidence_enforced,
         mean_advised=context.mean_confidence_advised,
     )

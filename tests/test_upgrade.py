@@ -202,8 +202,9 @@ HALF: Final = {
     # Its report does not say which evidence was judged, so no page is quoted from it.
     "fail": (LEND, "handed_off"),
     "denied": (OTHERS, "handed_off"),
-    "retry": (LEND, "answered"),
-    "retry_bump": (LEND, "answered"),
+    # The model that drafts the retry says nothing of lending, and pages are shown in its place.
+    "retry": (LEND, "pages_shown"),
+    "retry_bump": (LEND, "pages_shown"),
     "finalize": (LEND, "answered"),
     "clock": (LEND, "answered"),
 }

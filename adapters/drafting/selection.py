@@ -19,10 +19,10 @@ from language.words import Phrases, stems
 
 _WORDING: Final = read_wording(__name__)
 
-LEAST_COVERAGE: Final = 0.25
-"""Share of the question's weighted words that a passage and its headings must have; below, it does not answer."""
-LEAST_OF_UNIT: Final = 0.25
-"""The same share for what is quoted itself."""
+LEAST_COVERAGE: Final = 0.4
+"""Share of the question's weighted words that what is quoted must have with its headings, and its passage, too."""
+LEAST_OF_LONG: Final = 0.25
+"""The same share where at least two words of the question are there: people who tell a story use many others."""
 ASKED_FOR: Final = 0.75
 """Confidence of a row from which on the plan or the question's words asked for its lookup; see `LookupSource`."""
 MOST_ROWS: Final = 10
@@ -201,7 +201,7 @@ def _asked_for(unit: Unit, weights: _Weights, request: DraftRequest) -> bool:
     if not item.lookup or item.confidence < ASKED_FOR:
         return False
     # Of several questions, the row's own words tell whose it is; a row often has other words than the question.
-    return len(request.subqueries) == 1 or weights.share(unit.words) >= LEAST_OF_UNIT
+    return len(request.subqueries) == 1 or weights.share(unit.words) >= LEAST_COVERAGE
 
 
 def _wants_steps(question: str, request: DraftRequest) -> bool:
@@ -223,7 +223,8 @@ def _covers(unit: Unit, candidates: list[Unit], weights: _Weights, request: Draf
     if len(weights.of) == 1 and not unit.heading_words.issuperset(weights.of):
         return False  # of a single word, a mention in passing is no answer: the section must be about it
     passage = {word for other in candidates if other.source == unit.source for word in other.words}
-    return weights.share(own) >= LEAST_OF_UNIT and weights.share(passage | own) >= LEAST_COVERAGE
+    least = LEAST_OF_LONG if len(own.intersection(weights.of)) > 1 else LEAST_COVERAGE
+    return weights.share(own) >= least and weights.share(passage | own) >= least
 
 
 def _steps_first(ranked: list[ScoredUnit]) -> list[ScoredUnit]:

@@ -15,8 +15,8 @@ from tests.support.wire.server_process import FakeServer, fake_server
 CLARIFICATION, ANSWERED = Outcome.CLARIFICATION, Outcome.ANSWERED
 RESTORE = "shelfctl restore --from /srv/backup"
 NOWHERE = {
-    "en": ("How do I bind the catalogue in leather?", "with golden letters", "for the queen"),
-    "ru": ("Как переплести каталог в кожу?", "с золотыми буквами", "для королевы"),
+    "en": ("How do I paint Shelf?", "with golden letters", "for the queen"),
+    "ru": ("Как покрасить Shelf?", "с золотыми буквами", "для королевы"),
 }
 """Of the library, and in none of its documents."""
 

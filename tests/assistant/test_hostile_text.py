@@ -267,7 +267,7 @@ def test_mark_up_in_a_document_is_quoted_at_most_and_never_live(text: str, shelf
 def test_a_link_to_elsewhere_in_a_document_is_not_passed_on(link: str, shelf: Desk) -> None:
     """What carries an address outside of the allowed domains is not quoted, and what is quoted does not carry one."""
     result = with_text(shelf, f"See {link} for more on the catalogue.")
-    assert result["outcome"] in ("answered", "clarification")
+    assert result["outcome"] in ("answered", "clarification", "pages_shown")
     assert "evil" not in result["answer_text"].casefold()
     assert_harmless(result["answer_text"])
 

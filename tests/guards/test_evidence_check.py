@@ -185,6 +185,7 @@ def test_what_surely_answers_word_for_word_may_be_found_with_little_confidence()
     assert reasons(RequestType.KNOWLEDGE_QA, quoted=True, sure=0.85, **weak) == ()
     assert low in reasons(RequestType.KNOWLEDGE_QA, quoted=False, sure=0.85, **weak)
     assert low in reasons(RequestType.KNOWLEDGE_QA, quoted=True, sure=None, **weak)
+    assert low in reasons(RequestType.KNOWLEDGE_QA, quoted=True, sure=0.85, mean_enforced=0.61, **weak)
     less = items(Source.DOC, confidence=0.49)
     assert "low_evidence_confidence(avg=0.49)" in reasons(
         RequestType.KNOWLEDGE_QA, quoted=True, sure=0.85, evidence=less

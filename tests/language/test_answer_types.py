@@ -23,6 +23,7 @@ T = AnswerType
         ("How do I save it?", T.MANNER),
         ("What happens when it is full?", T.CONSEQUENCE),
         ("What is a profile?", None),
+        ("Where is it kept, and for how long?", T.PLACE),
         ("Сколько раз в день?", T.FREQUENCY),
         ("Сколько дней хранится копия?", T.DURATION),
         ("Сколько стоит месяц?", T.COST),
