@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
-ENOUGH = 2_000_000_000
-"""Bytes; a collection of Qdrant takes some 10 million."""
+ENOUGH = 4_000_000_000
+"""Bytes; a run writes half of that, some of which stays to its end."""
 
 
 def memory() -> str | None:
-    """Return the machine's folder in memory; `None`, which is that of temporary files, where there is none with room."""
+    """Return the machine's folder in memory; `None`, which is that of temporary files, where there is none with room.
+
+    Nor may there be one whose programs the system does not start, as in most containers: tests write programs.
+    """
     shared = Path("/dev/shm")  # noqa: S108  # who asks makes a folder there that is of this process alone
-    return str(shared) if shared.is_dir() and shutil.disk_usage(shared).free > ENOUGH else None
+    if not shared.is_dir() or shutil.disk_usage(shared).free < ENOUGH:
+        return None
+    return None if os.statvfs(shared).f_flag & os.ST_NOEXEC else str(shared)
