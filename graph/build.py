@@ -187,8 +187,8 @@ def _add_node(
         return await within(SECONDS_PER_NODE, name, work)
 
     # LangGraph injects the error by its annotation, which its own type does not say.
-    last: Any = None if name == "safe_exit" else to_safe_exit
-    # Partial, for LangGraph reads the bytecode of functions in search of graphs inside: a seventh of what building takes.
+    # Partial, as LangGraph reads the bytecode of functions in search of graphs inside: a third of what building takes.
+    last: Any = None if name == "safe_exit" else partial(to_safe_exit)
     graph.add_node(name, partial(run), input_schema=view, retry_policy=TRY_AGAIN, error_handler=last)
 
 
