@@ -14,7 +14,7 @@ from adapters.lookups.graph.building import FILE, Built
 from assistant.config.settings import VARIABLES
 from contracts.errors import KnowledgeError
 from tests.support.fork_server import Program
-from tests.support.graph_source.small_graph import PAGES, indexed, made, pairs, rows, write
+from tests.support.graph_source.small_graph import PAGES, indexed, made, opened, pairs, rows, write
 
 HANDBOOK = Path(__file__).resolve().parents[2] / "knowledge"
 
@@ -30,14 +30,13 @@ def handbook(handbook_index: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def everything(file: Path) -> list[list[str]]:
     """Return all nodes and relations of a graph as lines."""
     nodes = {"Page": "path", "Section": "id", "Setting": "name", "Command": "name", "Error": "id"}
-    found = [
-        sorted(str(row) for row in rows(file, f"MATCH (n:{label}) RETURN n.{nodes[label]} AS n")) for label in nodes
-    ]
+    asked = [f"MATCH (n:{label}) RETURN n.{key} AS n" for label, key in nodes.items()]
     for start, key in nodes.items():
-        for end, other in nodes.items():
-            joined = rows(file, f"MATCH (a:{start})-[]->(b:{end}) RETURN a.{key} AS a, b.{other} AS b")
-            found.append(sorted(map(str, joined)))
-    return found
+        asked += [
+            f"MATCH (a:{start})-[]->(b:{end}) RETURN a.{key} AS a, b.{other} AS b" for end, other in nodes.items()
+        ]
+    with opened(file) as run:
+        return [sorted(map(str, run(statement, {}))) for statement in asked]
 
 
 def test_settings_and_commands_are_found_where_the_pages_name_them(tmp_path: Path) -> None:
@@ -140,7 +139,7 @@ def test_a_page_keeps_what_a_citation_needs(tmp_path: Path) -> None:
 
 def test_building_twice_gives_the_same_graph_and_writes_once(tmp_path: Path) -> None:
     """What did not change is not written again, and written anew it is the same."""
-    file = made(tmp_path)
+    file = made(tmp_path, PAGES)
     before, stamp = everything(file), file.stat().st_mtime_ns
     assert not indexed(tmp_path).written
     assert file.stat().st_mtime_ns == stamp
@@ -151,7 +150,7 @@ def test_building_twice_gives_the_same_graph_and_writes_once(tmp_path: Path) -> 
 
 def test_removed_pages_leave_the_graph_and_changed_ones_change_it(tmp_path: Path) -> None:
     """The graph follows the documents: what no page says any more is not in it."""
-    file = made(tmp_path)
+    file = made(tmp_path, PAGES)
     (tmp_path / "docs" / "troubleshooting.md").unlink()
     write(tmp_path / "docs", {"picking.md": "# Picking\n\nSee `ORCHARD_BASKET=1`.\n"})
     assert indexed(tmp_path, {}).written

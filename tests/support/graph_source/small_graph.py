@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from adapters.index.embedded import Folder, ingest
 from adapters.lookups.graph import Built, Ladybug, StatementLimits, build
 from adapters.lookups.graph.building import FILE
 from adapters.lookups.graph.engine import Row
 from contracts.lookups import Lookup
+from tests.support.memory import memory
 
 PAGES = {
     "settings.md": """---
@@ -66,9 +71,23 @@ def write(folder: Path, pages: dict[str, str] | None = None) -> Path:
 
 
 def made(root: Path, pages: dict[str, str] | None = None) -> Path:
-    """Read pages in and build their graph; return its file."""
-    indexed(root, pages)
+    """Read pages in and build their graph; return its file. Pages that are given can be read in again."""
+    if pages is None:
+        for name, content in _files().items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_bytes(content)
+    else:
+        indexed(root, pages)
     return root / "graph" / FILE
+
+
+@cache
+def _files() -> dict[str, bytes]:
+    """Return what reading in and building write for the usual pages: a tenth of a second, which each test would take."""
+    with TemporaryDirectory(dir=memory()) as folder:
+        root = Path(folder)
+        indexed(root)
+        return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
 def indexed(root: Path, pages: dict[str, str] | None = None) -> Built:
@@ -79,9 +98,16 @@ def indexed(root: Path, pages: dict[str, str] | None = None) -> Built:
 
 def rows(file: Path, statement: str, **values: str) -> list[Row]:
     """Run a statement."""
+    with opened(file) as run:
+        return run(statement, values)
+
+
+@contextmanager
+def opened(file: Path) -> Generator[Callable[[str, Mapping[str, str]], list[Row]]]:
+    """Open a graph; yield what runs a statement with its values."""
     engine = Ladybug(file)
     try:
-        return engine.run(statement, values, StatementLimits(rows=1000, size=1_000_000)).rows
+        yield lambda statement, values: engine.run(statement, values, StatementLimits(rows=1000, size=1_000_000)).rows
     finally:
         engine.close()
 
