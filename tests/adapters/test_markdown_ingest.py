@@ -293,8 +293,9 @@ def test_a_folder_that_cannot_be_listed_loses_nothing(docs: Path, kb: Path, monk
             raise PermissionError(13, "Permission denied")
         return original(path)
 
-    monkeypatch.setattr(os, "scandir", refuse)
-    report = ingest(docs, directory=kb)
+    with monkeypatch.context() as refusing:
+        refusing.setattr(os, "scandir", refuse)
+        report = ingest(docs, directory=kb)
     assert (report.removed, report.unchanged, [skipped.path for skipped in report.skipped]) == (0, 2, ["docs/a"])
     assert documents(kb, "cherry") == ["docs/a/b/c.md"]
 
