@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from ipaddress import ip_address
 from itertools import count
@@ -107,6 +108,16 @@ def _left_out_of_later_searches() -> Iterator[None]:
     yield
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_database_left_open() -> Iterator[None]:
+    """A database's thread that outlives its event loop fails whichever test comes later ("Event loop is closed")."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name.endswith("(_connection_worker_thread)"):
+            thread.join(5)
+            assert not thread.is_alive(), "this file leaves a database open"
 
 
 @pytest.fixture(scope="session")

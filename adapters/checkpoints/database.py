@@ -127,9 +127,9 @@ class _DatabaseConnection(aiosqlite.Connection):
 
 
 async def _connect(path: Path, isolation: Literal["IMMEDIATE"] | None) -> aiosqlite.Connection:
-    """Connect, also where the task is cancelled meanwhile: the thread behind a connection tells its loop what became of it.
+    """Connect; where that fails, or the task is cancelled meanwhile, wait for the thread that would have served the connection.
 
-    A loop that ends cancels each of its tasks, the one that connects, too; then the thread is waited for.
+    It tells its loop what became of it, and the loop may end at once.
     """
     connection = _DatabaseConnection(
         partial(sqlite3.connect, path, timeout=BUSY_TIMEOUT_S, isolation_level=isolation), iter_chunk_size=64
@@ -137,7 +137,7 @@ async def _connect(path: Path, isolation: Literal["IMMEDIATE"] | None) -> aiosql
     opening = asyncio.ensure_future(connection)
     try:
         return await asyncio.shield(opening)
-    except asyncio.CancelledError:
+    except BaseException:
         await asyncio.wait([opening])
         if not opening.cancelled() and opening.exception() is None:
             await connection.close()

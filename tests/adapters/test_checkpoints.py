@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import queue
 import sqlite3
 import sys
 import threading
@@ -12,6 +13,7 @@ from operator import add
 from pathlib import Path
 from typing import Annotated, Any
 
+import aiosqlite.core
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 from langgraph.channels.delta import DeltaChannel
@@ -635,13 +637,28 @@ async def end_while_it_closes(folder: Path) -> None:
     assert not slow.done()
 
 
-@pytest.mark.parametrize("ending", [end_while_it_opens, end_while_it_closes])
+async def end_where_it_cannot_be_opened(folder: Path) -> None:
+    with pytest.raises(ThreadError):
+        await open_connection(folder, None)
+
+
+class _SlowQueue(queue.SimpleQueue[Any]):
+    """What a database's thread has to do, of which it hears a little late."""
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:  # as upstream has it
+        work = super().get(block, timeout)
+        time.sleep(0.05)
+        return work
+
+
+@pytest.mark.parametrize("ending", [end_while_it_opens, end_while_it_closes, end_where_it_cannot_be_opened])
 def test_a_loop_that_ends_while_a_database_is_opened_or_closed_waits_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: Callable[[Path], Coroutine[None, None, None]]
 ) -> None:
     """Its thread has somebody to tell how that ended (regression: "Event loop is closed", from a ticket that was being sent)."""
     broken: list[threading.ExceptHookArgs] = []
     monkeypatch.setattr(threading, "excepthook", broken.append)
+    monkeypatch.setattr(aiosqlite.core, "SimpleQueue", _SlowQueue)
     asyncio.run(ending(tmp_path))
     # It may still be on its way out when it has told the loop.
     for thread in database_threads():
