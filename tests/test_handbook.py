@@ -174,8 +174,6 @@ def as_written(value: object) -> tuple[str, ...]:
     return (str(value), f"{value:.2f}") if isinstance(value, float) else (str(value),)
 
 
-by_page = pytest.mark.parametrize("page", every_page(), ids=lambda page: page.name)
-
 # ---------------------------------------------------------------------------------------------------- the pages
 
 
@@ -185,14 +183,14 @@ def test_every_page_is_there_in_both_languages() -> None:
     assert set(pages()["en"]) == set(pages()["ru"])
 
 
-@by_page
-def test_a_page_says_what_it_is(page: Page) -> None:
+def test_a_page_says_what_it_is() -> None:
     """Front matter has exactly its keys, the page's own path as address, and the title that the page has."""
-    policy = page.front.get("source") == "policy"
-    assert list(page.front) == [*KEYS, *(["source"] if policy else [])], page.name
-    assert page.front["url"] == page.name
-    assert date.fromisoformat(page.front["updated"])
-    assert page.headings(1) == [page.front["title"].strip('"')], page.name
+    for page in every_page():
+        policy = page.front.get("source") == "policy"
+        assert list(page.front) == [*KEYS, *(["source"] if policy else [])], page.name
+        assert page.front["url"] == page.name
+        assert date.fromisoformat(page.front["updated"]), page.name
+        assert page.headings(1) == [page.front["title"].strip('"')], page.name
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -218,12 +216,12 @@ def test_numbers_of_pages_are_unique_and_the_russian_ones_are_a_thousand_more() 
     )
 
 
-@pytest.mark.parametrize("slug", pages()["en"])
-def test_both_languages_have_the_same_sections(slug: str) -> None:
+def test_both_languages_have_the_same_sections() -> None:
     """A page has 3 to 8 sections, as many in Russian as in English, with as many tables and blocks of code in each."""
-    english, russian = (shape(page) for page in each(slug))
-    assert 3 <= len(english) <= 8, slug
-    assert english == russian, slug
+    for slug in pages()["en"]:
+        english, russian = (shape(page) for page in each(slug))
+        assert 3 <= len(english) <= 8, slug
+        assert english == russian, slug
 
 
 def shape(page: Page) -> list[tuple[int, int, int]]:
@@ -233,22 +231,20 @@ def shape(page: Page) -> list[tuple[int, int, int]]:
     return [tuple(len(re.findall(mark, part, re.MULTILINE)) for mark in marks) for part in sections]  # type: ignore[misc]
 
 
-@by_page
-def test_links_lead_to_pages_that_there_are(page: Page) -> None:
+def test_links_lead_to_pages_that_there_are() -> None:
     """Every link leads to a page of the same language."""
-    broken = [
-        link for link in LINK.findall(page.prose) if link not in {f"{slug}.md" for slug in pages()[page.language]}
-    ]
-    nothing_in(page.says(broken))
+    for page in every_page():
+        there = {f"{slug}.md" for slug in pages()[page.language]}
+        nothing_in(page.says([link for link in LINK.findall(page.prose) if link not in there]))
 
 
-@by_page
-def test_no_page_leads_out_or_is_unfinished(page: Page) -> None:
+def test_no_page_leads_out_or_is_unfinished() -> None:
     """A page has no address of the outside and no mark of something to be done."""
-    addresses = re.findall(r"\b(?:https?|ftp)://[^\s)\"'`>]+", page.text)
-    outside = [url for url in addresses if urlsplit(url).hostname not in LOOPBACK]
-    nothing_in(page.says(outside))
-    nothing_in(page.says(re.findall(r"\b(?:TODO|TBD|FIXME|XXX)\b", page.text)))
+    for page in every_page():
+        addresses = re.findall(r"\b(?:https?|ftp)://[^\s)\"'`>]+", page.text)
+        outside = [url for url in addresses if urlsplit(url).hostname not in LOOPBACK]
+        nothing_in(page.says(outside))
+        nothing_in(page.says(re.findall(r"\b(?:TODO|TBD|FIXME|XXX)\b", page.text)))
 
 
 # ------------------------------------------------------------------------------------ what the program has is named
@@ -502,31 +498,28 @@ def called(line: str) -> Iterator[list[str]]:
             yield words[1:]
 
 
-@pytest.mark.parametrize("page", [page for page in every_page() if shell_lines(page)], ids=lambda page: page.name)
-def test_every_command_that_a_page_shows_is_one(page: Page, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_that_a_page_shows_is_one(capsys: pytest.CaptureFixture[str]) -> None:
     """Each line that calls `guardian` is taken by its parser."""
-    wrong: list[str] = []
-    for line in shell_lines(page):
-        calls = list(called(line))
-        for arguments in calls:
-            try:
-                PARSER.parse_args(arguments)
-            except SystemExit:
-                wrong.append(f"{line}: {capsys.readouterr().err.splitlines()[-2]}")
-        if not calls:
-            wrong.append(f"{line}: no call of guardian was found in it")
-    nothing_in(page.says(wrong))
+    for page in every_page():
+        wrong: list[str] = []
+        for line in shell_lines(page):
+            calls = list(called(line))
+            for arguments in calls:
+                try:
+                    PARSER.parse_args(arguments)
+                except SystemExit:
+                    wrong.append(f"{line}: {capsys.readouterr().err.splitlines()[-2]}")
+            if not calls:
+                wrong.append(f"{line}: no call of guardian was found in it")
+        nothing_in(page.says(wrong))
 
 
-@by_page
-def test_a_command_in_running_text_is_one(page: Page) -> None:
+def test_a_command_in_running_text_is_one() -> None:
     """A command in running text is a command of `guardian`, and each option behind it is one of its options."""
-    wrong: list[str] = []
-    for span in SPAN.findall(page.prose):
-        words = span.split()
-        if words[0] == "guardian" and len(words) > 1:
-            wrong += [span] if not known_command(words[1:]) else []
-    nothing_in(page.says(wrong))
+    for page in every_page():
+        spans = [(span, span.split()) for span in SPAN.findall(page.prose)]
+        called = [(span, words[1:]) for span, words in spans if words[0] == "guardian" and len(words) > 1]
+        nothing_in(page.says([span for span, words in called if not known_command(words)]))
 
 
 def known_command(words: list[str]) -> bool:
@@ -560,13 +553,13 @@ def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     return {**one, **other, **both}
 
 
-@pytest.mark.parametrize("block", TOML, ids=lambda block: block.name)
-def test_every_piece_of_a_profile_is_right(block: Block) -> None:
+def test_every_piece_of_a_profile_is_right() -> None:
     """What a page shows of a profile makes a profile: by itself where it is whole, else with a name and a scope."""
-    piece = tomllib.loads(block.code)
-    whole = "name" in piece and "product" in piece
-    assert piece, block.name
-    assert Profile.model_validate(piece if whole else merged(SMALLEST, piece))
+    for block in TOML:
+        piece = tomllib.loads(block.code)
+        whole = "name" in piece and "product" in piece
+        assert piece, block.name
+        assert Profile.model_validate(piece if whole else merged(SMALLEST, piece)), block.name
 
 
 def test_a_whole_profile_is_shown_in_both_languages() -> None:

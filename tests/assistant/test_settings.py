@@ -211,14 +211,14 @@ NO_ADDRESSES = [
 
 
 @pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OPENAI_PROXY", "GUARD_VLLM_URL", "GUARD_MOSEC_URL"])
-@pytest.mark.parametrize("value", NO_ADDRESSES, ids=lambda value: value[:30])
-def test_an_address_that_nobody_can_ask_is_told(name: str, value: str) -> None:
+def test_an_address_that_nobody_can_ask_is_told(name: str) -> None:
     """The variable is named before any client sees its value; showing the variable raises nothing either."""
-    with pytest.raises(ConfigError, match=rf"^{name} is not the address of a server") as caught:
-        Settings.read({name: value})
-    assert caught.value.way_out
     (variable,) = (variable for variable in VARIABLES if variable.name == name)
-    assert variable.describe_value({name: value})
+    for value in NO_ADDRESSES:
+        with pytest.raises(ConfigError, match=rf"^{name} is not the address of a server") as caught:
+            Settings.read({name: value})
+        assert caught.value.way_out
+        assert variable.describe_value({name: value})
 
 
 @pytest.mark.parametrize(
@@ -270,11 +270,11 @@ def test_no_value_is_too_wild_to_be_told(name: str, value: str) -> None:
     assert len(caught.value.message) < 200
 
 
-@pytest.mark.parametrize("name", [variable.name for variable in VARIABLES])
-def test_what_is_not_utf_8_is_told(name: str) -> None:
+def test_what_is_not_utf_8_is_told() -> None:
     """A byte of another encoding reaches us as half a character, which no server and no file takes."""
-    with pytest.raises(ConfigError, match=f"^{name} is not text in UTF-8"):
-        Settings.read({name: "caf\udce9"})
+    for variable in VARIABLES:
+        with pytest.raises(ConfigError, match=f"^{variable.name} is not text in UTF-8"):
+            Settings.read({variable.name: "caf\udce9"})
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "GUARD_VLLM_API_KEY"])

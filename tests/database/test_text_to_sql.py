@@ -104,15 +104,22 @@ def test_there_are_enough_hostile_statements(dialect: str) -> None:
     assert len(set(hostile(dialect))) == len(hostile(dialect)) >= 60
 
 
-@pytest.mark.parametrize(("dialect", "text"), [(d, text) for d in ("sqlite", "postgres") for text in hostile(d)])
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
 def test_what_is_not_a_plain_select_on_what_is_allowed_is_refused(
-    dialect: str, text: str, capfd: pytest.CaptureFixture[str]
+    dialect: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Whatever a statement tries, the check says no, with a reason, and nothing of it reaches a log."""
-    with pytest.raises(RefusedStatement) as caught:
-        check_statement(text, allowed(), dialect, 50)
-    assert str(caught.value)
+    assert [text for text in hostile(dialect) if not refusal(text, dialect)] == []
     assert capfd.readouterr() == ("", "")
+
+
+def refusal(text: str, dialect: str) -> str:
+    """Return why a statement is refused; nothing where it is not."""
+    try:
+        check_statement(text, allowed(), dialect, 50)
+    except RefusedStatement as refused:
+        return str(refused)
+    return ""
 
 
 # -------------------------------------------------------------------------------------------------------- the fences
@@ -128,16 +135,16 @@ def leaked(rows: list[Mapping[str, object]]) -> list[str]:
     return re.findall(r"key-\d|treasure|root:", said)
 
 
-@pytest.mark.parametrize("text", hostile("sqlite"))
-async def test_sqlite_alone_changes_nothing_and_shows_nothing(shelf: Path, text: str) -> None:
+async def test_sqlite_alone_changes_nothing_and_shows_nothing(shelf: Path) -> None:
     """Past the check, a hostile statement reads no other column or table, writes nothing, and ends in time."""
     before = state_of(shelf)
-    try:
-        found = await source(shelf).run(text, {}, readable(allowed()))
-    except SourceUnavailable:
-        found = None
-    assert leaked(list(found.rows) if found else []) == []
-    assert state_of(shelf) == before
+    for text in hostile("sqlite"):
+        try:
+            found = await source(shelf).run(text, {}, readable(allowed()))
+        except SourceUnavailable:
+            found = None
+        assert leaked(list(found.rows) if found else []) == [], text
+        assert state_of(shelf) == before, text
 
 
 async def test_postgres_alone_changes_nothing_and_shows_nothing(shelf_server: str) -> None:

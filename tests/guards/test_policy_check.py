@@ -43,13 +43,13 @@ def with_rules(*rules: PolicyRule) -> Profile:
         ("password-value", "the password is tr0ub4dor3"),
     ],
 )
-@pytest.mark.parametrize("frame", ["{}", "Use {} here [1].", "```\n{}\n```", "| a |\n| - |\n| {} |", "- x\n- {}"])
-def test_what_is_shaped_like_a_secret_is_found_anywhere(rule: str, text: str, frame: str) -> None:
+def test_what_is_shaped_like_a_secret_is_found_anywhere(rule: str, text: str) -> None:
     """Prose, list, table and code alike: a secret in an answer is a violation with its own action."""
-    finding = check_answer(frame.format(text), PROFILE, "user")
-    assert finding.status is PolicyStatus.VIOLATED
-    assert write_reasons(finding.reasons) == (f"policy_violation=[{rule}]",)
-    assert finding.actions == (RequiredAction.REDACT_SENSITIVE,)
+    for frame in ("{}", "Use {} here [1].", "```\n{}\n```", "| a |\n| - |\n| {} |", "- x\n- {}"):
+        finding = check_answer(frame.format(text), PROFILE, "user")
+        assert finding.status is PolicyStatus.VIOLATED, frame
+        assert write_reasons(finding.reasons) == (f"policy_violation=[{rule}]",)
+        assert finding.actions == (RequiredAction.REDACT_SENSITIVE,)
 
 
 @pytest.mark.parametrize(

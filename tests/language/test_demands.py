@@ -324,22 +324,22 @@ OF_A_QUESTION = [
 ]
 
 
-@pytest.mark.parametrize("text", ASKS)
-def test_a_request_for_credentials_codes_or_money_is_known(text: str) -> None:
+def test_a_request_for_credentials_codes_or_money_is_known() -> None:
     """It is found alone, between other sentences and in capitals, and no text with it may leave."""
-    assert asks_for_secrets(text)
-    assert asks_for_secrets(f"The kettle boils at 100 degrees [1]. {text} Thank you.")
-    assert asks_for_secrets(text.upper())
-    assert question_asks_for_secrets(text)
-    finding = check_answer(f"The kettle boils. {text}", PROFILE, "operator")
-    assert finding.rules == ("asks-for-secrets",)
+    for text in ASKS:
+        assert asks_for_secrets(text), text
+        assert asks_for_secrets(f"The kettle boils at 100 degrees [1]. {text} Thank you."), text
+        assert asks_for_secrets(text.upper()), text
+        assert question_asks_for_secrets(text), text
+        finding = check_answer(f"The kettle boils. {text}", PROFILE, "operator")
+        assert finding.rules == ("asks-for-secrets",), text
 
 
-@pytest.mark.parametrize("text", ORDINARY)
-def test_ordinary_documentation_asks_for_nothing(text: str) -> None:
+def test_ordinary_documentation_asks_for_nothing() -> None:
     """Words like password, token and payment are no request."""
-    assert asks_for_secrets(text) == ""
-    assert check_answer(text, PROFILE, "user").status is PolicyStatus.OK
+    for text in ORDINARY:
+        assert asks_for_secrets(text) == "", text
+        assert check_answer(text, PROFILE, "user").status is PolicyStatus.OK, text
 
 
 def test_documentation_asks_for_nothing_however_it_stands_together() -> None:
