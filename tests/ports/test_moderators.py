@@ -21,6 +21,7 @@ from contracts.errors import ModerationUnavailable
 from contracts.ports import Moderator
 from contracts.report import ModerationResult
 from tests.support.ports.moderator_conformance import ODD_TEXTS, PLAIN_TEXTS, RULES, Conformance
+from tests.support.wire.models import TRUSTS_NOBODY
 from tests.support.wire.server_process import FakeServer, fake_server
 
 UNSAFE = make_result(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK)
@@ -66,7 +67,7 @@ async def remote(request: pytest.FixtureRequest, server: FakeServer) -> AsyncIte
     if request.param == "mosec":
         yield MosecModerator(f"{server.root}/inference", timeout_s=20.0, pauses=pauses)
         return
-    async with openai.DefaultAsyncHttpxClient() as client:
+    async with openai.DefaultAsyncHttpxClient(verify=TRUSTS_NOBODY) as client:
         access = ModelAccess("a-guard", server.url, timeout_s=20.0)
         yield VllmModerator(ChatModel(access, CallPurpose.MODERATION, client, pauses=pauses))
 

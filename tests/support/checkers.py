@@ -19,6 +19,7 @@ from adapters.models.chat import ChatModel
 from adapters.models.retries import Pauses
 from contracts.enums import CallPurpose, Entailment, Language
 from contracts.ports import EntailmentQuestion
+from tests.support.wire.models import TRUSTS_NOBODY
 from tests.support.wire.server_process import FakeServer
 
 KEY = "sk-secret-of-the-judge"
@@ -56,7 +57,7 @@ async def checker_of(
         )
         yield RemoteChecker(NliModel(access, labels, pauses=QUICK), languages)
         return
-    async with openai.DefaultAsyncHttpxClient() as client:
+    async with openai.DefaultAsyncHttpxClient(verify=TRUSTS_NOBODY) as client:
         model = ModelAccess(
             "fake-judge",
             f"{root or server.root}/v1",

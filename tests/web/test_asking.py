@@ -16,7 +16,7 @@ import pytest
 from assistant.deployment import deployment
 from assistant.web.openai_protocol import pieces
 from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk
-from tests.support.wire.models import _TRUSTS_NOBODY
+from tests.support.wire.models import TRUSTS_NOBODY
 from tests.support.wire.server_process import FakeServer, fake_server
 from tests.web.conftest import Running, events_in, serving, sub_desk
 
@@ -30,7 +30,7 @@ async def client(server: Running) -> AsyncIterator[openai.AsyncOpenAI]:
 
 
 def openai_client(server: Running, name: str = "anna") -> openai.AsyncOpenAI:
-    http = openai.DefaultAsyncHttpxClient(verify=_TRUSTS_NOBODY, trust_env=False)
+    http = openai.DefaultAsyncHttpxClient(verify=TRUSTS_NOBODY, trust_env=False)
     return openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key=server.keys.get(name, "none"), http_client=http)
 
 

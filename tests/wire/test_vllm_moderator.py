@@ -19,6 +19,7 @@ from adapters.models.retries import Pauses
 from adapters.moderation.vllm import MAX_TOKENS, VllmModerator
 from contracts.enums import CallPurpose, HarmCategory, ModerationState, SafetyLevel
 from contracts.errors import ModerationUnavailable
+from tests.support.wire.models import TRUSTS_NOBODY
 from tests.support.wire.moderator_faults import FAULTS, RETRIES, SLOW, TRIES, Fault, wait_until_asked
 from tests.support.wire.server_process import FakeServer, fake_server
 
@@ -42,7 +43,7 @@ def server(running: FakeServer) -> FakeServer:
 @pytest.fixture
 async def make(server: FakeServer) -> AsyncIterator[Make]:
     """Return a function that makes a moderator; its arguments are those of `ModelAccess`, and `pauses`."""
-    async with openai.DefaultAsyncHttpxClient() as client:
+    async with openai.DefaultAsyncHttpxClient(verify=TRUSTS_NOBODY) as client:
 
         def make(pauses: Pauses | None = None, **changes: Any) -> VllmModerator:
             access = ModelAccess("a-guard", server.url, SecretStr(KEY), timeout_s=20.0, max_retries=RETRIES)

@@ -28,7 +28,7 @@ from tests.support.turn import PROFILE, plan
 from tests.support.wire.server_process import FakeServer
 
 MODEL = "fake-model"
-_TRUSTS_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+TRUSTS_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """No test speaks TLS, and reading the world's authorities for each client takes longer than most tests."""
 QUICK = Pauses(first_s=0.01)
 OFFLINE = plan(user_intent="OFFLINE")
@@ -101,7 +101,7 @@ class Bench:
 async def bench(server: FakeServer, **changes: Any) -> AsyncGenerator[Bench]:
     """Open a bench on a server; its models have a wide window, so that nobody asks for it."""
     access = ModelAccess(MODEL, server.url, timeout_s=20.0, max_retries=0, window=100_000)
-    async with openai.DefaultAsyncHttpxClient(verify=_TRUSTS_NOBODY) as client:
+    async with openai.DefaultAsyncHttpxClient(verify=TRUSTS_NOBODY) as client:
         yield Bench(client, replace(access, **changes))
 
 
