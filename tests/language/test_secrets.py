@@ -215,6 +215,7 @@ def test_a_value_is_found_where_it_stands(rule: str, text: str, value: str) -> N
         "sk-your-key-here-xxxxxxxxxxxxxxxxxxxx",
         "sk-XXXXXXXXXXXXXXXXXXXXXXXX",
         "Authorization: Bearer <token>",
+        "Bearer authentication is described in RFC 6750.",
         "Authorization: Bearer your-token-here-123",
         "Authorization: Bearer $TOKEN",
         "Basic authentication is used. Basic settings",
