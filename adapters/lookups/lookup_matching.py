@@ -19,6 +19,7 @@ from contracts.lookups import ArgumentType, Lookup, LookupArgument, LookupCall, 
 from language.clean import clean, fold
 from language.figures.values import values as values_in
 from language.lexicon import is_vague
+from language.memo import remember
 from language.patterns import read_wording
 from language.words import Phrases, all_stems, stem, stop_words
 
@@ -115,6 +116,7 @@ class Chooser:
         return sum(1.0 if word in stop else self._weights.get(word, self._unknown) for word in words)
 
 
+@remember
 def _content(text: str) -> frozenset[str]:
     return frozenset(word for word in all_stems(without_periods(fold(clean(text)))) if not word.isdecimal())
 
