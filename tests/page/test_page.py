@@ -296,8 +296,8 @@ def test_two_tabs_on_one_conversation_lose_and_mix_nothing(served: Served) -> No
             expect(other.locator(".notice")).to_contain_text("still working on another message")
             expect(other.locator(".notice")).to_be_in_viewport()
             assert other.locator("#g-box textarea").input_value() == "And the printer?"
-            other.on("dialog", lambda dialog: dialog.accept())
             other.locator("#g-threads [aria-current] [data-act=delete]").click()
+            other.get_by_role("dialog").get_by_role("button", name="Delete").click()
             expect(other.locator(".notice")).to_contain_text("not deleted")
             expect(other.locator("article.turn")).to_have_count(2)
         for tab in (page, other):
@@ -351,8 +351,8 @@ def test_what_a_killed_process_left_half_finished_is_offered_and_finished(served
         expect(page.locator(".answer")).to_contain_text("0.20 euros")
 
 
-def test_conversations_are_listed_exported_begun_anew_and_deleted(served: Served) -> None:
-    """What was asked before is found again, saved as Markdown, rated, and deleted for good."""
+def test_conversations_are_listed_exported_and_begun_anew(served: Served) -> None:
+    """What was asked before is found again, saved as Markdown, and rated."""
     code = "shelfctl stop\nshelfctl backup --to /srv/backup\nshelfctl start\n"
     draft = f"To make a backup of the catalogue, stop the service and copy its folder [1]:\n\n```\n{code}```"
     served.model.script([{"when": {"purpose": "draft"}, "times": 1, "reply": {"text": draft}}])
@@ -387,19 +387,38 @@ def test_conversations_are_listed_exported_begun_anew_and_deleted(served: Served
         assert "c=" not in page.url
         page.locator("#g-threads").get_by_role("button", name="How do I lend a book to a reader?", exact=True).click()
         expect(page.locator("article.turn .tools")).to_have_count(1)
-        page.once("dialog", lambda dialog: dialog.accept("Lending <b>"))
-        page.get_by_role("button", name="Rename: How do I lend").click()
+
+
+def test_a_conversation_is_renamed_pinned_found_and_deleted_by_keyboard(served: Served) -> None:
+    """What is asked before has the focus; Escape breaks it off, and the focus is where it was."""
+    with served.visit() as page:
+        ask(page, "How do I lend a book to a guest?")
+        rename = page.get_by_role("button", name="Rename: How do I lend a book to a guest")
+        rename.press("Enter")
+        asking = page.get_by_role("dialog")
+        expect(asking.get_by_role("textbox")).to_be_focused()
+        page.keyboard.type("Broken off")
+        page.keyboard.press("Escape")
+        expect(rename).to_be_focused()
+        rename.press("Enter")
+        page.keyboard.type("Lending <b>")
+        page.keyboard.press("Enter")
         page.get_by_role("button", name="Pin: Lending <b>").click()
         expect(page.locator("#g-threads h3").first).to_have_text("Pinned")
         expect(page.locator("#g-threads ul").first.locator(".open")).to_have_text(["Lending <b>"])
         find = page.get_by_role("searchbox", name="Search the conversations")
-        find.fill("BOOK reader")
+        find.fill("BOOK guest")
         expect(page.locator("#g-threads .open")).to_have_text(["Lending <b>"])
         find.fill("no such words")
         expect(page.locator("#g-threads")).to_contain_text("No conversation has these words.")
         find.fill("")
-        page.once("dialog", lambda dialog: dialog.accept())
-        page.get_by_role("button", name="Delete: Lending <b>").click()
+        # Enter alone deletes nothing.
+        page.get_by_role("button", name="Delete: Lending <b>").press("Enter")
+        expect(asking.get_by_role("button", name="Cancel")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(asking).to_have_count(0)
+        page.get_by_role("button", name="Delete: Lending <b>").press("Enter")
+        asking.get_by_role("button", name="Delete").press("Enter")
         expect(page.locator(".notice")).to_contain_text("deleted")
         assert page.get_by_role("button", name="Lending <b>", exact=True).count() == 0
 
@@ -431,8 +450,8 @@ def test_a_conversation_is_shared_as_it_is_by_a_link_for_the_same_role(served: S
                     for hidden in ("anna@firma", LAMP, "lumens", "badge", "panel", "data-act"):
                         assert hidden not in shown.text
                 thread = conversation(page)
-                page.once("dialog", lambda dialog: dialog.accept())
                 page.locator("#g-threads [aria-current] [data-act=delete]").click()
+                page.get_by_role("dialog").get_by_role("button", name="Delete").click()
                 expect(page.locator(".notice")).to_contain_text("deleted")
                 # Nor does it show what is asked later under the same id.
                 again = {"question": QUESTION, "thread_id": thread}

@@ -149,7 +149,7 @@ def test_the_button_opens_and_closes_the_chat_by_keyboard(shop: Shop) -> None:
 
 
 def test_a_frame_of_another_site_works_without_a_cookie(shop: Shop) -> None:
-    """The browser sends no cookie there; the page tells who it is itself. Sources and exports open in the frame, too."""
+    """The browser sends no cookie there; the page tells who it is itself. Sources, exports and dialogs open in the frame, too."""
     with shop.visit(host="localhost", attributes='data-lang="ru" data-label="Спросить" data-color="#ffe08a"') as page:
         button = page.locator("#guardian-widget .button")
         expect(button).to_have_text("Спросить")
@@ -164,6 +164,15 @@ def test_a_frame_of_another_site_works_without_a_cookie(shop: Shop) -> None:
         with page.expect_download() as saved:
             chat(page).locator("[data-act=export]").click()
         assert QUESTION in saved.value.path().read_text("utf-8")
+        # The browser opens no dialog of its own for such a frame.
+        chat(page).locator("[data-act=menu]").click()
+        chat(page).locator("[data-act=rename]").click()
+        chat(page).get_by_role("dialog").get_by_role("textbox").fill("Каталог")
+        chat(page).get_by_role("dialog").get_by_role("button", name="Переименовать").click()
+        expect(chat(page).locator("#g-threads .open")).to_have_text("Каталог")
+        chat(page).get_by_role("button", name="Удалить: Каталог").click()
+        chat(page).get_by_role("dialog").get_by_role("button", name="Удалить").click()
+        expect(chat(page).locator("#g-threads li")).to_have_count(0)
 
 
 def test_on_a_phone_the_chat_has_the_whole_screen(shop: Shop) -> None:

@@ -20,6 +20,7 @@ _SAID: Final = (
     "failed",
     "failed_way_out",
     "close",
+    "cancel",
     "copy_code",
     "copied",
 )

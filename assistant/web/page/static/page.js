@@ -238,6 +238,36 @@
       frame.append(pre, button);
     }
   };
+  const made = (tag, properties, ...inside) => {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...inside);
+    return element;
+  };
+  // In a frame of another site, browsers open no `prompt` and no `confirm`. Of what is asked without a text to change,
+  // the answer is empty; `null` where it was broken off.
+  const answered = (button, text, value) => new Promise((done) => {
+    const field = value === undefined ? null : made("input", { type: "text", value, ariaLabel: text });
+    const cancel = made("button", { type: "button", textContent: say().cancel });
+    const deed = made("button", { type: "submit", className: "main", textContent: button.title });
+    const form = made("form", {}, made("h2", { textContent: button.ariaLabel }), made("p", { textContent: text }),
+      ...(field ? [field] : []), made("div", { className: "choices" }, deed, cancel));
+    const dialog = made("dialog", { className: "question", ariaLabel: button.ariaLabel }, form);
+    cancel.onclick = () => dialog.close();
+    form.onsubmit = (event) => { event.preventDefault(); dialog.close("done"); };
+    // What is asked before something is lost: who only presses Enter loses nothing.
+    (field || cancel).autofocus = true;
+    dialog.onclose = () => {
+      dialog.remove();
+      // The list may have been drawn anew below the dialog.
+      const { act, thread } = button.dataset;
+      const drawn = document.querySelector(`#g-threads [data-act=${act}][data-thread="${CSS.escape(thread)}"]`);
+      if (drawn) drawn.focus();
+      done(dialog.returnValue === "done" ? (field ? field.value : "") : null);
+    };
+    document.body.append(dialog);
+    dialog.showModal();
+    if (field) field.select();
+  });
   const acts = {
     menu: () => document.body.classList.toggle("side-open"),
     theme: () => {
@@ -255,13 +285,13 @@
     example: (button) => { write(button.dataset.text); document.querySelector("#g-send").click(); },
     choose: (button) => acts.example(button),
     open: (button) => { show(button.dataset.thread); document.body.classList.remove("side-open"); act({ name: "show" }); },
-    delete: (button) => {
-      if (!confirm(button.dataset.sure)) return;
+    delete: async (button) => {
+      if (await answered(button, button.dataset.sure) === null) return;
       act({ name: "delete", thread: button.dataset.thread });
     },
     pin: (button) => act({ name: "pin", thread: button.dataset.thread, on: button.dataset.on }),
-    rename: (button) => {
-      const title = prompt(button.dataset.ask, button.dataset.title);
+    rename: async (button) => {
+      const title = await answered(button, button.dataset.ask, button.dataset.title);
       if (title !== null) act({ name: "rename", thread: button.dataset.thread, title });
     },
     again: (button) => { act({ name: "again", turn: button.dataset.turn }); },
@@ -298,14 +328,9 @@
     }
     const main = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
     if (!main) { await refused(answer); return; }
-    const dialog = document.createElement("dialog");
-    const done = document.createElement("button");
-    dialog.className = "passage";
-    done.type = "button";
-    done.textContent = say().close;
-    done.onclick = () => dialog.close();
+    const done = made("button", { type: "button", textContent: say().close, onclick: () => dialog.close() });
+    const dialog = made("dialog", { className: "passage" }, done, ...main.childNodes);
     dialog.onclose = () => { dialog.remove(); link.focus(); };
-    dialog.append(done, ...main.childNodes);
     document.body.append(dialog);
     dialog.showModal();
   };
@@ -319,7 +344,7 @@
     const button = event.target.closest && event.target.closest("[data-act]");
     const doing = button && button.closest("#g-header, #g-side, #g-talk") && acts[button.dataset.act];
     if (doing) { doing(button, event); return; }
-    if (document.body.classList.contains("side-open") && !event.target.closest("#g-side")) {
+    if (document.body.classList.contains("side-open") && !event.target.closest("#g-side, dialog")) {
       document.body.classList.remove("side-open");
     }
   });
