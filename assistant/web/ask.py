@@ -22,7 +22,7 @@ from assistant.web import openai_protocol as openai
 from assistant.web.background_prompts import answer_background_prompt, recognise_background_prompt
 from assistant.web.callers import Asker, Served
 from assistant.web.faults import fault_of, unforeseen_fault
-from assistant.web.limits import UNLIMITED
+from assistant.web.limits import UNLIMITED, Allowance
 from assistant.web.turns import (
     EventStream,
     allowed_settings,
@@ -114,9 +114,11 @@ async def chat_completions(request: Request, body: openai.ChatRequest, caller: A
     openai.refuse_unserved(body, profile.name)
     said = openai.users_words(body)
     if kind := recognise_background_prompt(said[-1], openai.instructions_of(body)):
-        # The client counts it as nobody's message, and so does the limit of the key.
-        getattr(request.state, "allowance", UNLIMITED).take_back()
         return _background_response(body, answer_background_prompt(kind, said[-1]), profile.name)
+    # Only now: what the client asks by itself is nobody's message, and no limit is on it.
+    allowance: Allowance = getattr(request.state, "allowance", UNLIMITED)
+    allowance.check()
+    allowance.add()
     language = message_language(said[-1], profile)
     settings = allowed_settings((body.guardian or openai.Told()).settings, profile, caller.role)
     with told_in(language):

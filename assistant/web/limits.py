@@ -32,6 +32,7 @@ _SENDERS: Final = {
 }
 """Whom a limit is on, as its error says it."""
 _PAGE: Final = "/gradio_api/"
+_COMPLETIONS: Final = "/v1/chat/completions"
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -80,11 +81,6 @@ class Allowance:
         for bound in self.bounds:
             bound.window.add()
 
-    def take_back(self) -> None:
-        """Count the newest request no more: it turned out to be none that is limited."""
-        for bound in self.bounds:
-            bound.window.take_back()
-
 
 UNLIMITED: Final = Allowance()
 
@@ -93,8 +89,9 @@ class RateLimits:
     """Limits on each caller's requests per minute, on each address's visitors, and on each address's wrong keys.
 
     Every request under `/v1` and `/mcp` counts; elsewhere, every request that does more than read. Most of the chat
-    page's own requests begin nothing. The page counts those that do, with the `allowance` in the request's state. A
-    right key is never refused because of wrong keys from its address.
+    page's own requests begin nothing, and what a chat client asks by itself is told from a question only by its body.
+    The page and the route of chat completions count those that begin a turn, with the `allowance` in the request's
+    state. A right key is never refused because of wrong keys from its address.
 
     Args:
         app: The protected application.
@@ -159,6 +156,8 @@ class RateLimits:
 
 def _counts(scope: Scope) -> bool:
     path: str = scope["path"]
+    if path == _COMPLETIONS and scope["method"] == "POST":
+        return False
     return is_for_programs(path) or (scope["method"] not in _SAFE and not path.startswith(_PAGE))
 
 

@@ -43,11 +43,6 @@ class RateWindow:
         """Count one event now."""
         self._times.append(self._clock())
 
-    def take_back(self) -> None:
-        """Count the newest event no more."""
-        if self._times:
-            self._times.pop()
-
 
 class RateWindows:
     """The windows of many senders; only the most recent senders are kept, so that no number of them fills the memory.

@@ -386,15 +386,21 @@ async def test_a_key_may_make_so_many_requests_a_minute(own: Desk) -> None:
         assert told["guardian_rate_limited_requests_total", ("key",)] == 2
 
 
-async def test_a_prompt_that_a_chat_client_sends_by_itself_is_not_counted(own: Desk) -> None:
-    """Three of them do not use up a limit of two; the questions of the user do."""
+async def test_a_prompt_that_a_chat_client_sends_by_itself_is_not_counted_and_not_refused(own: Desk) -> None:
+    """Three of them do not use up a limit of two; the questions of the user do, and after these they are still answered."""
     slow = keys_at(own).add("slow", "operator", 2)
-    body = {"model": NAME, "messages": [{"role": "user", "content": KINDS[BackgroundPrompt.TAGS]}]}
     async with opened(own) as (client, _):
-        for _ in range(3):
-            assert (await client.post("/v1/chat/completions", json=body, headers=bearing(slow))).status_code == 200
-        codes = [(await client.get("/v1/none", headers=bearing(slow))).status_code for _ in range(3)]
-        assert codes == [404, 404, 429]
+
+        async def code(said: str) -> int:
+            body = {"model": NAME, "messages": [{"role": "user", "content": said}]}
+            return (await client.post("/v1/chat/completions", json=body, headers=bearing(slow))).status_code
+
+        background, question = KINDS[BackgroundPrompt.TAGS], "How do I lend a book?"
+        assert [await code(background) for _ in range(3)] == [200, 200, 200]
+        assert (await client.get("/v1/none", headers=bearing(slow))).status_code == 404
+        assert [await code(said) for said in (question, question, background)] == [200, 429, 200]
+        told = figures((await client.get("/metrics", headers=bearing(keys_at(own).add("other", "operator")))).text)
+        assert told["guardian_rate_limited_requests_total", ("key",)] == 1
 
 
 async def test_wrong_keys_are_limited_and_lock_no_right_one_out(own: Desk) -> None:
