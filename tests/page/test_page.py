@@ -800,6 +800,16 @@ def test_a_phone_shows_all_without_scrolling_sideways(served: Served) -> None:
         expect(page.locator("#g-new")).to_be_visible()
         page.keyboard.press("Escape")
         expect(page.locator("#g-new")).not_to_be_visible()
+        # What an operator has beside these stands in a menu, in words; the name of the page has room.
+        assert page.locator("h1").evaluate("(it) => it.scrollWidth <= it.clientWidth")
+        expect(page.locator("#g-header .actions > :is(button, a):visible")).to_have_count(3)
+        more = page.get_by_role("button", name="More")
+        more.press("Enter")
+        expect(page.locator("#g-more > :visible")).to_have_text(["Review", "Documents", "Export", "Share"])
+        picture(page, "phone-menu")
+        page.keyboard.press("Escape")
+        expect(page.locator("#g-more")).not_to_be_visible()
+        expect(more).to_be_focused()
     served.model.script(told("en"))
     with served.visit(**phone) as page:
         ask(page, QUESTION)

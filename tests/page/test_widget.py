@@ -161,6 +161,7 @@ def test_a_frame_of_another_site_works_without_a_cookie(shop: Shop) -> None:
         chat(page).locator("#g-chat a[href^='/page/passage']").first.click()
         expect(chat(page).locator("dialog.passage h1")).to_be_visible()
         chat(page).locator("dialog.passage > button").click()
+        chat(page).locator("[data-act=more]").click()
         with page.expect_download() as saved:
             chat(page).locator("[data-act=export]").click()
         assert QUESTION in saved.value.path().read_text("utf-8")

@@ -123,7 +123,7 @@ def _thread(summary: ThreadSummary, current: str, look: Look) -> str:
 
 
 def header_html(look: Look, *, theme: bool = True, share: bool = False) -> str:
-    """Return the page's header.
+    """Return the page's header. On a phone, what leads away from the talk is in a menu of the header.
 
     Args:
         look: The reader's language and view.
@@ -139,16 +139,10 @@ def header_html(look: Look, *, theme: bool = True, share: bool = False) -> str:
     )
     title = look.say("title", product=look.profile.product)
     view = f'<span class="chip view">{look.say("operator")}</span>' if look.operator else ""
-    documents = (
-        f'<a class="button" href="/documents?lang={look.language}" aria-label="{look.say("documents")}">'
-        f'<span class="long">{look.say("documents")}</span><span class="short" aria-hidden="true">🗎</span></a>'
-        if look.operator
-        else ""
-    )
     label = words(look.words["review_link"])
-    review = (
-        f'<a class="button" href="/review?lang={look.language}" aria-label="{label}" title="{label}">'
-        f'<span class="long">{label}</span><span class="short" aria-hidden="true">☑</span></a>'
+    operators = (
+        f'<a class="button" href="/review?lang={look.language}">{label}</a>'
+        f'<a class="button" href="/documents?lang={look.language}">{look.say("documents")}</a>'
         if look.operator
         else ""
     )
@@ -158,9 +152,7 @@ def header_html(look: Look, *, theme: bool = True, share: bool = False) -> str:
         else ""
     )
     shares = (
-        f'<button type="button" data-act="share" title="{look.say("share_hint")}" hidden>'
-        f'<span class="long">{look.say("share")}</span>'
-        f'<span class="short"><span aria-hidden="true">↗</span><span class="sr">{look.say("share")}</span></span></button>'
+        f'<button type="button" data-act="share" title="{look.say("share_hint")}" hidden>{look.say("share")}</button>'
         if share
         else ""
     )
@@ -172,10 +164,10 @@ def header_html(look: Look, *, theme: bool = True, share: bool = False) -> str:
         f'title="{look.say("menu")}">☰</button>'
         f'<div class="name"><h1>{title}{view}</h1>'
         f"<p>{look.say('subtitle')}</p></div>"
-        f'<div class="actions">{review}{documents}<a class="button" data-act="export" href="#" aria-label="{look.say("export")}" '
-        f'title="{look.say("export_hint")}" hidden><span class="long">{look.say("export")}</span>'
-        f'<span class="short" aria-hidden="true">⤓</span></a>'
-        f"{shares}{switch}{light}</div></div>"
+        f'<div class="actions"><button type="button" class="more" data-act="more" aria-label="{look.say("more")}" '
+        f'title="{look.say("more")}" aria-expanded="false" aria-controls="g-more" hidden>⋯</button>'
+        f'<div id="g-more">{operators}<a class="button" data-act="export" href="#" title="{look.say("export_hint")}" '
+        f"hidden>{look.say('export')}</a>{shares}</div>{switch}{light}</div></div>"
     )
 
 

@@ -30,6 +30,7 @@
     link.hidden = !conversation() || listedAs(conversation()) !== "true";
     const share = document.querySelector("[data-act=share]");
     if (share) share.hidden = link.hidden;
+    document.querySelector("[data-act=more]").hidden = !document.querySelector("#g-more > :not([hidden])");
     link.href = `/page/export/${encodeURIComponent(conversation())}.md?lang=${language()}`;
   };
   const narrow = () => matchMedia("(max-width: 760px)").matches;
@@ -238,6 +239,12 @@
       frame.append(pre, button);
     }
   };
+  // What the header has no room for on a phone.
+  const opening = (open) => {
+    document.body.classList.toggle("more-open", open);
+    const button = document.querySelector("[data-act=more]");
+    if (button) button.setAttribute("aria-expanded", String(open));
+  };
   const made = (tag, properties, ...inside) => {
     const element = Object.assign(document.createElement(tag), properties);
     element.append(...inside);
@@ -270,6 +277,7 @@
   });
   const acts = {
     menu: () => document.body.classList.toggle("side-open"),
+    more: () => opening(!document.body.classList.contains("more-open")),
     theme: () => {
       const on = !document.body.classList.contains("dark");
       dark(on); store("guardian-theme", on ? "dark" : "light");
@@ -335,6 +343,7 @@
     dialog.showModal();
   };
   document.addEventListener("click", (event) => {
+    if (!event.target.closest || !event.target.closest("[data-act=more]")) opening(false);
     const link = (framed || token) && event.target.closest && event.target.closest("a[href^='/page/']");
     if (link) { event.preventDefault(); inside(link); return; }
     // The page's base is the server's address without the conversation: followed as it is, `#place` would leave it.
@@ -368,7 +377,10 @@
     const shown = document.querySelectorAll(".citing:is(:hover, :focus-within):not(.hush)");
     for (const citing of shown) citing.classList.add("hush");
     if (shown.length) return;
-    if (document.body.classList.contains("side-open")) document.body.classList.remove("side-open");
+    if (document.body.classList.contains("more-open")) {
+      opening(false);
+      document.querySelector("[data-act=more]").focus();
+    } else if (document.body.classList.contains("side-open")) document.body.classList.remove("side-open");
     // Nothing secret is in it: whichever page is around may know that its frame wants to be closed.
     else if (framed) window.parent.postMessage("guardian:close", "*");
   });
