@@ -226,6 +226,11 @@ def test_the_page_and_the_widget_say_who_may_use_them(shop: Shop) -> None:
         assert again.split(".")[1] == token.split(".")[1]
         other = client.post("/page/visitor", headers={"X-Guardian-Visitor": token[:-1]}).json()["token"]
         assert other.split(".")[1] != token.split(".")[1]
+        # Where the browser keeps the cookie, no script reads it here, whatever else it sends.
+        cookie = client.get("/").cookies["guardian_visitor"]
+        for sends in ({}, {"X-Guardian-Visitor": token}, {"X-API-Key": "gk-wrong"}):
+            assert client.post("/page/visitor", headers=sends).json() == {"token": ""}
+        assert client.post("/page/visitor", headers={"Cookie": f"guardian_visitor={cookie[:-1]}"}).json()["token"]
 
 
 def test_the_owner_of_a_key_signs_in(shop: Shop, indexed: Desk) -> None:

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from assistant.service import Caller
 from assistant.sharing import ShareLinks
 from assistant.turns.views import cited_of, said_by
-from assistant.web.callers import Asker, Callers, Served
+from assistant.web.callers import Asker, Callers, Kind, Served
 from assistant.web.faults import TooMany, fault_response
 from assistant.web.limits import replay_body
 from assistant.web.page.documents import document_routes
@@ -58,6 +58,8 @@ _NEEDED: Final = (
 _CODE: Final = ("/assets/", "/static/", "/svelte/", "/theme.css", "/gradio_api/theme.css")
 """What of it is the same for everybody."""
 _LONGEST_PATH: Final = 255
+_OF_COOKIES: Final = (b"cookie", b"x-forwarded-proto")
+"""The headers that say which cookie came: its name hangs on whether the browser came by https."""
 _POLICY: Final = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
@@ -101,6 +103,7 @@ def mount_page(app: FastAPI) -> None:
     deployed, days = app.state.deployed, app.state.deployed.settings.server.share_days
     shares = ShareLinks.open(deployed.share_key_file, days) if days else None
     app.include_router(page_routes(app, shares))
+    app.include_router(_introduction(app))
     app.include_router(document_routes(deployed, app.state.indexing))
     app.include_router(_widget())
     if callers.visitors:
@@ -283,15 +286,6 @@ def page_routes(app: FastAPI, shares: ShareLinks | None) -> APIRouter:
     async def style() -> Response:
         return Response(CSS, media_type="text/css", headers=STATIC_HEADERS)
 
-    @router.post("/visitor")
-    async def visitor(request: Request) -> dict[str, str]:
-        callers: Callers = app.state.callers
-        try:
-            return {"token": callers.begin_without_cookie(request)}
-        except TooMany:
-            app.state.metrics.limited("new_visitor")
-            raise
-
     @router.get("/passage")
     async def passage(
         request: Request,
@@ -340,6 +334,34 @@ def page_routes(app: FastAPI, shares: ShareLinks | None) -> APIRouter:
         return Response(text, media_type="text/markdown; charset=utf-8", headers=headers)
 
     return router
+
+
+def _introduction(app: FastAPI) -> APIRouter:
+    """Return the way for pages whose browsers keep no cookie, as in a frame of another site, to be a visitor."""
+    router = APIRouter(prefix="/page", include_in_schema=False)
+
+    @router.post("/visitor")
+    async def visitor(request: Request) -> dict[str, str]:
+        callers: Callers = app.state.callers
+        if _has_cookie(callers, request):
+            # No script may read what the cookie holds, and the page does not need it.
+            return {"token": ""}
+        try:
+            return {"token": callers.begin_without_cookie(request)}
+        except TooMany:
+            app.state.metrics.limited("new_visitor")
+            raise
+
+    return router
+
+
+def _has_cookie(callers: Callers, request: Request) -> bool:
+    """Whether the browser sent the cookie of a visitor, whatever else says who sends the request."""
+    headers = [pair for pair in request.scope["headers"] if pair[0] in _OF_COOKIES]
+    try:
+        return callers.identify(HTTPConnection({**request.scope, "headers": headers})).kind is Kind.VISITOR
+    except GuardianError:
+        return False
 
 
 def _widget() -> APIRouter:
