@@ -23,6 +23,9 @@ BUNDLE: Final = _INSTALLED if _INSTALLED.is_dir() else PROJECT
 BUNDLED_PROFILES: Final = BUNDLE / "profiles"
 BUNDLED_KNOWLEDGE: Final = BUNDLE / "knowledge"
 
+_NO_SECTION: Final = ("dict_type", "model_type", "tuple_type")
+"""Faults of a value that stands where a section, or a list of sections, belongs."""
+
 
 def profile_names() -> list[str]:
     """Return the names of the bundled profiles."""
@@ -71,7 +74,9 @@ def load_profile(name: str) -> Profile:
 def _fault(entry: Any) -> str:
     place = ".".join(str(part) for part in entry["loc"])
     if entry["type"] != "extra_forbidden":
-        return f"{place}: {entry['msg'][:1].lower()}{entry['msg'][1:]}"
+        section = _sections().get(".".join(part for part in entry["loc"] if isinstance(part, str)), "")
+        written = f", it is a section: write {section}" if section and entry["type"] in _NO_SECTION else ""
+        return f"{place}: {entry['msg'][:1].lower()}{entry['msg'][1:]}{written}"
     key = str(entry["loc"][-1])
     homes = _homes_of_keys()
     if home := homes.get(key):
@@ -85,21 +90,47 @@ def _homes_of_keys() -> dict[str, list[str]]:
     from contracts.profile import Profile
 
     homes: dict[str, list[str]] = {}
-    for part, where in _parts_of(Profile, ""):
+    sections = _sections()
+    for part, path, brackets in _parts_of(Profile, ""):
+        around = f"under {brackets}" if path else "at the top of the file, above the first section in brackets"
         for key in part.model_fields:
-            homes.setdefault(key, []).append(where)
+            section = sections.get(f"{path}.{key}" if path else key, "")
+            homes.setdefault(key, []).append(f"in a section of its own, {section}" if section else around)
     return homes
 
 
-def _parts_of(part: type[BaseModel], path: str, *, listed: bool = False) -> Iterator[tuple[type[BaseModel], str]]:
-    """Yield a part of a profile and all parts in it, each with its place in the file."""
-    brackets = f"[[{path}]]" if listed else f"[{path}]"
-    yield part, f"under {brackets}" if path else "at the top of the file, above the first section in brackets"
+def _sections() -> dict[str, str]:
+    """Return for the path of each key whose value is a section, or a list of them, how its section begins."""
+    from contracts.profile import Profile
+
+    found: dict[str, str] = {}
+    for part, path, _ in _parts_of(Profile, ""):
+        for key, field in part.model_fields.items():
+            inner, several, named = _inner_part(field.annotation)
+            below = f"{path}.{key}" if path else key
+            if inner is not None or _is_mapping(field.annotation):
+                found[below] = _brackets(f"{below}.NAME" if named else below, listed=several)
+    return found
+
+
+def _brackets(path: str, *, listed: bool) -> str:
+    return f"[[{path}]]" if listed else f"[{path}]"
+
+
+def _parts_of(part: type[BaseModel], path: str, *, listed: bool = False) -> Iterator[tuple[type[BaseModel], str, str]]:
+    """Yield a part of a profile and all parts in it, each with its path and with how its section begins."""
+    yield part, path, _brackets(path, listed=listed)
     for name, field in part.model_fields.items():
         inner, several, named = _inner_part(field.annotation)
         if inner is not None:
             below = f"{path}.{name}" if path else name
             yield from _parts_of(inner, f"{below}.NAME" if named else below, listed=several)
+
+
+def _is_mapping(annotation: Any) -> bool:
+    """Whether a value of a type is a table of names, such as one text for each language."""
+    kind = get_origin(annotation)
+    return kind is dict or (kind is not tuple and any(map(_is_mapping, get_args(annotation))))
 
 
 def _inner_part(annotation: Any) -> tuple[type[BaseModel] | None, bool, bool]:

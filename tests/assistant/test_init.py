@@ -268,11 +268,15 @@ def test_a_profile_s_own_examples_are_shown(own: Desk) -> None:
     [
         ("max_retry = 3\n", "'max_retry' belongs under [behaviour]"),
         ("[scope]\nsynonyms = []\n", "'synonyms' belongs at the top of the file"),
+        ("[behaviour]\ncontact = 'x'\n", "'contact' belongs in a section of its own, [contact]"),
+        ("[scope.knowledge]\npath = 'x'\n", "'knowledge' belongs in a section of its own, [[knowledge]]"),
+        ("contact = 'x'\n", "contact: input should be a valid dictionary, it is a section: write [contact]"),
+        ("knowledge = ['docs']\n", "it is a section: write [[knowledge]]"),
         ("[contact]\nen = 'x'\n[thresholds]\nlangauges = []\n", "did you mean 'languages'"),
     ],
 )
 def test_a_key_in_the_wrong_section_says_where_it_belongs(tmp_path: Path, text: str, words: str) -> None:
-    """An unknown key is refused with its section if it has one, else with the nearest key."""
+    """An unknown key is refused with its section if it has one or is one, else with the nearest key."""
     file = tmp_path / "own.toml"
     file.write_text(f'name = "own"\nproduct = "Own"\n{text}', "utf-8")
     with pytest.raises(ConfigError, match=re.escape(words)):
