@@ -29,6 +29,8 @@ _TITLE_OF_A_TAB = re.compile(r"\*\*[^*\n]+\*\*:?|__[^_\n]+__:?")
 _NUMBERING = re.compile(r"\d{1,3}(?:\.\d{1,3})*\\?[.)]\s+")
 _ENTITY = re.compile(r"&#?\w+")
 _CLOSING: Final = ".!?:;…"
+_ASKING: Final = ("?", "!", "…")
+"""Ends of a title that no colon can follow."""
 _MARKER_ALONE = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+]|\d{1,9}[.)])\s*")
 _MARKER_AND_FENCE = re.compile(r"^([ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+)((?:```|~~~).*)$")
 
@@ -48,7 +50,8 @@ def quote_unit(unit: Unit, question: str, *, introduced: bool, titled: bool) -> 
     if unit.body.kind in (BlockKind.CODE, BlockKind.TABLE) and LEFT_OUT in unit.body.text:
         lead = f"{lead}{LEFT_OUT}"
     body = _cited_body(unit.body, mark, question)
-    said = [_cited_paragraph(lead, mark, question, whole=True)]
+    asks = lead.rstrip(LEFT_OUT).endswith(_ASKING) and not tokens(unit.lead)
+    said = [_cited_title(lead, mark) if asks else _cited_paragraph(lead, mark, question, whole=True)]
     section = section_of(unit)
     bare = lead.rstrip(" *_")
     if unit.body.kind is BlockKind.STEPS and not introduced and bare and bare[-1] in ".!" and section[-1:].isalnum():
@@ -63,7 +66,8 @@ def _lead(unit: Unit, *, introduced: bool) -> str:
     """
     bare = unit.body is not None and unit.body.kind in (BlockKind.CODE, BlockKind.TABLE)
     if not tokens(unit.lead):
-        return "" if introduced and not bare else f"{section_of(unit)}:"
+        title = section_of(unit)
+        return "" if introduced and not bare else title if title.endswith(_ASKING) else f"{title}:"
     if introduced or not _TITLE_OF_A_TAB.fullmatch(unit.lead):
         return unit.lead
     return f"{section_of(unit)} — {unit.lead}"
@@ -96,6 +100,13 @@ def _cited_paragraph(text: str, mark: str, question: str, *, whole: bool) -> str
     if not whole and len(text) > _LONG_PARAGRAPH and len(parts) > _SENTENCES:
         parts = _best_window(parts, question)
     return " ".join(add_citation(part, mark) for part in parts)
+
+
+def _cited_title(title: str, mark: str) -> str:
+    """Return a title that asks as a lead: it keeps its sign, and the mark stands behind it."""
+    *before, last = sentences(title.replace(LEFT_OUT, ""))
+    note = f" {LEFT_OUT}" * (LEFT_OUT in title)
+    return " ".join((*(add_citation(part, mark) for part in before), f"{last} {mark}{note}"))
 
 
 def _best_window(parts: list[str], question: str) -> list[str]:

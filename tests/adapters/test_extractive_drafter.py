@@ -991,6 +991,13 @@ async def test_a_table_of_a_dozen_rows_is_quoted_whole() -> None:
     assert all(f"| {number} euros |" in draft.text for number in range(1, 13))
 
 
+@pytest.mark.parametrize("body", ["1. Open the lid.\n2. Fill in water.", "```\nboil --now\n```"])
+async def test_a_title_that_asks_leads_an_answer_without_a_colon(body: str) -> None:
+    """It keeps its question mark, and the citation stands behind it."""
+    draft = await drafted("How do I boil water?", f"## Lost? How do I boil water?\n\n{body}")
+    assert draft.text.startswith("Lost [1]? How do I boil water? [1]\n\n")
+
+
 async def test_one_question_is_answered_from_one_page() -> None:
     """A page that is only near the question would borrow the certainty of the one that answers it."""
     cable, lid = "The cable of the kettle is two metres long.", "A red kettle has a long lid."
