@@ -372,6 +372,28 @@ def test_the_page_of_a_source_highlights_what_the_answer_rests_on() -> None:
     assert "<mark>" not in passages_html([passage], EN)
 
 
+LIMITS = (
+    "The limits are these.\n\n| what is limited | at most | setting |\n|---|---|---|\n"
+    "| new visitors. Each browser is one | *20* | `NEW` |\n| requests | 20 | `MOST` |\n"
+)
+
+
+@pytest.mark.parametrize("said", ["| new visitors | 20 | `NEW` |", "Each browser is one new visitor."])
+def test_the_page_of_a_source_highlights_the_row_that_an_answer_rests_on(said: str) -> None:
+    """All cells of it and no other row, whether the answer has the row or says what stands in a cell."""
+    passage = item(1, snippet=LIMITS)
+    html = passages_html([passage], EN, {passage.ref: [said]})
+    marked = re.findall("<mark>(.*?)</mark>", html)
+    assert marked == ["new visitors. Each browser is one", "20", "NEW"]
+
+
+def test_a_citation_in_a_table_shows_the_row_that_it_rests_on() -> None:
+    """What the row says leads to it, not the cell alone that the citation stands in."""
+    said = "| limited | most |\n|---|---|\n| requests | 20 [1] |\n"
+    html = turn_html(answered(said, item(1, snippet=LIMITS)), EN)
+    assert "<mark>requests | 20 | MOST</mark>" in html
+
+
 def test_what_a_turn_says_by_each_passage_is_what_its_claims_cite() -> None:
     """Of shown pages it is their sentence."""
     report = GuardianReport(

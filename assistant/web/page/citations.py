@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from assistant.web.page.look import Look
-from assistant.web.page.markdown import passage_blocks, words
+from assistant.web.page.markdown import CELLS, passage_blocks, words
 from contracts.evidence import EvidenceItem
 from language.sentences import sentences
 from language.words import stems
 
 _ALIKE: Final = 0.3
 """Share of common words (Dice) from which a sentence of a source is one that a text rests on."""
+_TELLING: Final = 3
+"""Words of a cell, from which it says something without its row."""
 _LONGEST: Final = 400
 """Characters of a sentence in a hint."""
 _SHORT: Final = 40
@@ -24,17 +26,27 @@ _ENOUGH: Final = 600
 def supporting_sentences(texts: Iterable[str], snippet: str) -> frozenset[str]:
     """Return the sentences of a passage on which texts rest: the most alike of each of their sentences.
 
-    Alike are texts with the same words; of a text in another language, no sentence is found.
+    Alike are texts with the same words; of a text in another language, no sentence is found. A row of a table counts as
+    a sentence, and is found by what one of its cells says, too.
     """
-    known = [(sentence, frozenset(stems(sentence))) for block in passage_blocks(snippet) for sentence in block]
+    known = [pair for block in passage_blocks(snippet) for sentence in block for pair in _readings(sentence)]
     found: set[str] = set()
-    for said in (sentence for text in texts for sentence in sentences(text)):
+    for said in (sentence for text in texts for sentence in ([text] if text.startswith("|") else sentences(text))):
         wanted = frozenset(stems(said))
         scored = [(_alike(wanted, having), sentence) for sentence, having in known]
         best = max((score for score, _ in scored), default=0.0)
         if best >= _ALIKE:
             found.update(sentence for score, sentence in scored if score == best)
     return frozenset(found)
+
+
+def _readings(sentence: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield a sentence with its words; a row also with those of each sentence in its cells that says enough."""
+    yield sentence, frozenset(stems(sentence))
+    cells = sentence.split(CELLS)
+    for one in (one for cell in cells for one in sentences(cell)) if len(cells) > 1 else ():
+        if len(having := frozenset(stems(one))) >= _TELLING:
+            yield sentence, having
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> float:

@@ -25,6 +25,9 @@ Hint = Callable[[int, str], str]
 _MOST_HINTS: Final = 200
 """Citations of one text that show something: no answer for people has more."""
 _CODE: Final = ("fence", "code_block")
+_ROW: Final = ("tr_open", "tr_close")
+CELLS: Final = " | "
+"""Stands between the cells of a row that is one text."""
 _CITATION: Final = re.compile(r"\[(\d{1,3})\]")
 _WEB: Final = re.compile(r"https?://[^\s<>\"'`\\]+", re.IGNORECASE)
 _CONTACT: Final = re.compile(r"https?://|mailto:")
@@ -69,7 +72,7 @@ def safe_html(
         anchor: The prefix of the HTML ids of these sources.
         contacts: Further addresses that may be links (`contact_addresses`).
         hint: Returns what a citation shows, as HTML, by its number and the text in front of it; nothing if empty.
-        marked: Sentences to highlight, as `passage_blocks` returns them.
+        marked: Sentences and rows to highlight, as `passage_blocks` returns them.
     """
     env: dict[str, Any] = {
         "above": [],
@@ -80,16 +83,21 @@ def safe_html(
         "hint": hint,
         "hints": itertools.count(1),
         "marked": frozenset(marked),
+        "row": "",
     }
     return _reader().render(markdown.translate(_TURNS_TEXT), env)
 
 
 @remember
 def passage_blocks(markdown: str) -> tuple[tuple[str, ...], ...]:
-    """Return the sentences of each block of a text, as it is read; a block of code is one sentence."""
+    """Return the sentences of each block of a text, as it is read; a block of code is one, and so is a row of a table."""
     found: list[tuple[str, ...]] = []
-    for token in _reader().parse(markdown.translate(_TURNS_TEXT)):
-        if token.type == "inline":
+    tokens, row = _reader().parse(markdown.translate(_TURNS_TEXT)), ""
+    for place, token in enumerate(tokens):
+        if token.type in _ROW:
+            row = _row_text(tokens, place)
+            found.append((row,))
+        elif token.type == "inline" and not row:
             found.append(tuple(sentences(_plain(token.children or []))))
         elif token.type in _CODE:
             found.append((token.content.strip(),))
@@ -117,16 +125,19 @@ class _Safe(RendererHTML):
     """Writes every token itself, so that none can be written that is not thought of."""
 
     def render(self, tokens: Sequence[Token], options: Any, env: Any) -> str:
-        return "".join(
-            self._inline(token.children or [], env) if token.type == "inline" else _block(token, env)
-            for token in tokens
-        )
+        written: list[str] = []
+        for place, token in enumerate(tokens):
+            if token.type in _ROW:
+                env["row"] = _row_text(tokens, place)
+            inline = token.type == "inline"
+            written.append(self._inline(token.children or [], env) if inline else _block(token, env))
+        return "".join(written)
 
     def _inline(self, tokens: Sequence[Token], env: dict[str, Any]) -> str:
         written: list[str] = []
         open_links: list[str | None] = []
         citations = _Citations(tokens, env)
-        highlights = _Highlights(tokens, env["marked"])
+        highlights = _Highlights(tokens, env["marked"], env["row"])
         for place, token in enumerate(tokens):
             match token.type:
                 case "link_open":
@@ -256,6 +267,8 @@ class _Citations:
         anchor, said, self.said = self._env["anchor"], self.said, ""
         link = f'<a class="cite" href="#{anchor}{number}"'
         count = next(self._env["hints"])
+        if row := self._env["row"]:
+            said = f"| {_CITATION.sub('', row)} |"
         shown = self._env["hint"](number, said) if self._env["hint"] and count <= _MOST_HINTS else ""
         if not shown:
             return f"{link}>{number}</a>"
@@ -269,9 +282,12 @@ class _Citations:
 class _Highlights:
     """The parts of one block that are to be highlighted."""
 
-    def __init__(self, tokens: Sequence[Token], marked: Collection[str]) -> None:
+    def __init__(self, tokens: Sequence[Token], marked: Collection[str], row: str) -> None:
         self._starts = list(itertools.accumulate((len(_words_of(token)) for token in tokens), initial=0))
-        self._spans = list(_find_sentences(_plain(tokens), marked)) if marked else []
+        if row:
+            self._spans = [(0, self._starts[-1])] if row in marked else []
+        else:
+            self._spans = list(_find_sentences(_plain(tokens), marked)) if marked else []
 
     def html(self, place: int, text: str) -> str:
         """Return the text of a token, with its part of each highlight in a tag of its own."""
@@ -293,6 +309,17 @@ def _find_sentences(text: str, marked: Collection[str]) -> Iterator[tuple[int, i
         if count and sentence in marked and done + count <= len(signs):
             yield signs[done], signs[done + count - 1] + 1
         done += count
+
+
+def _row_text(tokens: Sequence[Token], place: int) -> str:
+    """Return the row of a table that begins at a place as one text; none where a row ends."""
+    cells: list[str] = []
+    for token in itertools.islice(tokens, place, None):
+        if token.type == "tr_close":
+            break
+        if token.type == "inline":
+            cells.append(" ".join(_plain(token.children or []).split()))
+    return CELLS.join(filter(None, cells))
 
 
 def _plain(tokens: Sequence[Token]) -> str:
