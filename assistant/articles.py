@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 PART: Final = 40_000
 """Characters from which an article is read in parts, cut between passages."""
+_MOST_LISTED: Final = 5_000
 _REF: Final = re.compile(r"(?:doc|policy):(.+)#\d+", re.DOTALL)
 _NUMBER: Final = re.compile(r"[0-9]{1,15}")
 _BETWEEN: Final = " › "
@@ -106,6 +107,27 @@ async def list_articles(service: Service, caller: Caller, after: int, most: int)
     ]
     shown = redact(items, profile, caller.role)
     return [(row.id, _name(item)) for row, item in zip(found, shown, strict=True)]
+
+
+async def titles_beside(service: Service, caller: Caller, item: EvidenceItem) -> list[str]:
+    """Return the titles of the documents in the folder of a passage's document, the nearest first, those behind before.
+
+    They are in its language and of its version, and the caller's role may read them. The policy has not looked at the
+    titles. Of a very large index, only the first documents are looked at.
+
+    Raises:
+        KnowledgeError: The knowledge base cannot be read.
+    """
+    kinds = [str(kind) for kind in service.deployed.profile.sources_for(caller.role)]
+    listed = await asyncio.to_thread(_read_documents, service.deployed.knowledge_folder, kinds, 0, _MOST_LISTED)
+    alike = (item.document.rpartition("/")[0], item.language, item.version)
+    rows = [row for row in listed if (row.key.rpartition("/")[0], row.language, row.version or "") == alike]
+    rows.sort(key=lambda row: natural(row.key))
+    here = next((place for place, row in enumerate(rows) if row.key == item.document), None)
+    if here is None:
+        return []
+    near = sorted(range(len(rows)), key=lambda place: (abs(place - here), place < here))
+    return [rows[place].title for place in near if rows[place].key != item.document]
 
 
 def _read_documents(folder: Path, kinds: list[str], after: int, most: int) -> list[ListedDocument]:

@@ -1,20 +1,24 @@
-"""Questions that may follow an answer: the headings nearest to what it cites, in the same document."""
+"""Questions that may follow an answer: the headings nearest to what it cites, in the same document or beside it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from assistant.turns.views import cited_by_number
+from assistant.articles import titles_beside
+from assistant.turns.views import cited_by_number, said_by
 from contracts.enums import Outcome
-from contracts.errors import SourceUnavailable
+from contracts.errors import KnowledgeError, SourceUnavailable
 from guards.choices import OF_DOCUMENTS, may_be_offered
 from language.clean import fold
 from language.words import stems
 
 if TYPE_CHECKING:
     from assistant.service import Caller, Service
+    from contracts.enums import Source
     from contracts.evidence import EvidenceItem
     from contracts.profile import Profile
     from contracts.result import StructuredAgentResult
@@ -30,8 +34,9 @@ _BETWEEN: Final = " › "
 async def find_follow_ups(service: Service, caller: Caller, result: StructuredAgentResult) -> tuple[str, ...]:
     """Return at most `MOST` headings beside those that an answer cites first, the nearest first, those behind before others.
 
-    They are in the same document, and the caller's role may read them and ask for them. Whether the assistant can
-    answer them is not tried. Nothing follows what is no answer, or an answer from no document.
+    They are in the same document, and the caller's role may read them and ask for them. A document without other headings
+    is followed by the titles beside it in its folder. Whether the assistant can answer them is not tried. Nothing follows
+    what is no answer, or an answer from no document.
     """
     profile = service.deployed.profile
     if result.outcome is not Outcome.ANSWERED:
@@ -43,43 +48,84 @@ async def find_follow_ups(service: Service, caller: Caller, result: StructuredAg
     first = cited[0]
     try:
         found = await service.knowledge.articles(first.document, None)
-    except SourceUnavailable:
-        return ()
-    passages = [item for item in found if (item.document, item.source) == (first.document, first.source)]
-    refs = {item.ref for item in cited}
-    return await asyncio.to_thread(_choose, passages[:_MOST_PASSAGES], refs, result.question, profile, caller.role)
-
-
-def _choose(
-    passages: Sequence[EvidenceItem], cited: Collection[str], asked: str, profile: Profile, role: str
-) -> tuple[str, ...]:
-    sections = _sections(passages)
-    places = [place for place, (_, ref) in enumerate(sections) if ref in cited]
-    if not places:
+        passages = [item for item in found if (item.document, item.source) == (first.document, first.source)]
+        said = {item.ref: said_by(result).get(item.ref, []) for item in cited}
+        labels = await asyncio.to_thread(_labels, passages[:_MOST_PASSAGES], said, result.question)
+        return _offered(labels, result.question, first.source, profile, caller.role) or _offered(
+            await titles_beside(service, caller, first), result.question, first.source, profile, caller.role
+        )
+    except (SourceUnavailable, KnowledgeError):
         return ()
 
-    def distance(place: int) -> tuple[int, bool]:
-        return min((abs(place - near), place < near) for near in places)
 
+def _offered(labels: Iterable[str], asked: str, source: Source, profile: Profile, role: str) -> tuple[str, ...]:
+    """Return the first labels that a role may be offered, each once."""
     chosen: list[str] = []
-    for place in sorted(set(range(len(sections))) - set(places), key=distance):
+    for label in labels:
         if len(chosen) == MOST:
             break
-        heading, title = sections[place][0], passages[0].title
-        label = heading if len(stems(heading)) >= _TELLING else f"{title} — {heading}"
-        fits = fold(heading) != fold(asked) and may_be_offered(label, passages[0].source, profile, role)
+        fits = fold(label) != fold(asked) and may_be_offered(label, source, profile, role)
         chosen += [label] if fits and label not in chosen else []
     return tuple(chosen)
 
 
-def _sections(passages: Sequence[EvidenceItem]) -> list[tuple[str, str]]:
-    """Return the headings of a document below its title, in order, each with the `ref` of the passage where it begins."""
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A heading of a document, with the `ref` of the passage where it begins, and the words below it in that passage."""
+
+    heading: str
+    ref: str
+    words: frozenset[str]
+
+
+def _labels(passages: Sequence[EvidenceItem], said: Mapping[str, Collection[str]], asked: str) -> list[str]:
+    """Return the headings of a document that are not cited, nearest first; a short one with the document's title.
+
+    Args:
+        passages: Of the document, in order.
+        said: What the answer says by each cited passage, by its `ref`.
+        asked: What is not offered again.
+    """
+    sections = _sections(passages)
+    places = _cited_places(sections, said)
+    if not places:
+        return []
+    title = passages[0].title
+
+    def distance(place: int) -> tuple[int, bool]:
+        return min((abs(place - near), place < near) for near in places)
+
+    near = sorted(set(range(len(sections))) - places, key=distance)
+    known = {fold(title), fold(asked)}
+    headings = [heading for place in near if fold(heading := sections[place].heading) not in known]
+    return [heading if len(stems(heading)) >= _TELLING else f"{title} — {heading}" for heading in headings]
+
+
+def _cited_places(sections: Sequence[_Section], said: Mapping[str, Collection[str]]) -> set[int]:
+    """Return the places of the sections on which an answer rests: of several in one passage, those with its words."""
+    places: set[int] = set()
+    for ref, texts in said.items():
+        inside = [place for place, section in enumerate(sections) if section.ref == ref]
+        told: set[int] = set()
+        for wanted in (frozenset(stems(text)) for text in texts) if len(inside) > 1 else ():
+            best = max(inside, key=lambda place: len(wanted & sections[place].words))
+            told.update([best] if wanted & sections[best].words else [])
+        places.update(told or inside)
+    return places
+
+
+def _sections(passages: Sequence[EvidenceItem]) -> list[_Section]:
+    """Return the headings of a document in order, its title among them."""
     from adapters.reading.chunks import headings
 
-    found: dict[str, str] = {}
+    found: dict[str, _Section] = {}
     for item in passages:
-        above = [part for part in item.heading.split(_BETWEEN) if part]
-        for heading in (*above, *(own.title for own in headings(item.snippet))):
-            if heading != item.title:
-                found.setdefault(heading, item.ref)
-    return list(found.items())
+        lines, own = item.snippet.split("\n"), headings(item.snippet)
+        above = [part for part in item.heading.split(_BETWEEN) if part] or [item.title]
+        # What stands in front of the first heading is of the innermost one above.
+        starts = [0, *(heading.line for heading in own), len(lines)]
+        texts = ["\n".join(lines[start:end]) for start, end in itertools.pairwise(starts)]
+        inside = [above[-1], *(heading.title for heading in own)]
+        for heading, text in (*((heading, "") for heading in above[:-1]), *zip(inside, texts, strict=True)):
+            found.setdefault(heading, _Section(heading, item.ref, frozenset(stems(text))))
+    return list(found.values())

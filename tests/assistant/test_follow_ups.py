@@ -58,8 +58,49 @@ async def test_an_answer_is_followed_by_the_headings_beside_what_it_cites(bindin
         assert await find_follow_ups(service, ANNA, result) == ()
 
 
-def citing(item: EvidenceItem) -> StructuredAgentResult:
-    """Return an answer that cites a passage."""
+REPAIRS = "# Repairs\n\n" + "\n\n".join(
+    f"## {heading}\n\n{text}"
+    for heading, text in {
+        "How do I mend a torn page?": "Lay thin tissue over the tear.",
+        "How do I flatten a bent corner?": "Press the corner between two boards.",
+        "How do I dry a wet volume?": "Stand the volume in moving air.",
+    }.items()
+)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Desk:
+    """Pages of one passage each."""
+    folder = tmp_path / "corpus" / "en"
+    folder.mkdir(parents=True)
+    for name, text in {
+        "repairs.md": REPAIRS,
+        "stamps-2.md": "# Stamping a borrowed volume\n\nStamp the volume with blue ink.",
+        "stamps-10.md": "# Ordering more blue ink\n\nOrder it in May.",
+        "secret.md": "# The key sk-live-4f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c of the ink\n\nNobody has it.",
+        "../elsewhere.md": "# Counting all the volumes\n\nCount in June.",
+        "stempel.md": "# Штемпель для новых книг\n\nШтемпель ставят на каждую новую книгу библиотеки.",
+    }.items():
+        (folder / name).write_text(text, "utf-8")
+    desk = Desk(tmp_path / "data", tmp_path, shutil.copy(PROFILE, tmp_path))
+    desk.index()
+    return desk
+
+
+async def test_of_a_page_with_one_passage_the_headings_that_are_not_quoted_follow(small: Desk) -> None:
+    """Those that are, are told by the words of the answer; after a page without other headings come its neighbours."""
+    async with open_service(deployment(environment=small.environment)) as service:
+        [torn], _ = await service.search(ANNA, "How do I mend a torn page?", top_k=1)
+        found = await find_follow_ups(service, ANNA, citing(torn, "Press the corner between two boards [1]."))
+        assert found == ("How do I dry a wet volume?", "How do I mend a torn page?")
+        [stamp], _ = await service.search(ANNA, "What ink is a borrowed volume stamped with?", top_k=1)
+        found = await find_follow_ups(service, ANNA, citing(stamp, "Stamp the volume with blue ink [1]."))
+        assert found == ("Ordering more blue ink", "Repairs")
+
+
+def citing(item: EvidenceItem, said: str = "") -> StructuredAgentResult:
+    """Return an answer that cites a passage, for what it says."""
+    claims = [{"text": said, "status": "supported", "refs": [item.ref]}] if said else []
     return StructuredAgentResult.model_validate(
         {
             "language": "en",
@@ -67,7 +108,7 @@ def citing(item: EvidenceItem) -> StructuredAgentResult:
             "answer_text": "So [1].",
             "question": "What is a shelf for books?",
             "final_articles": [item],
-            "guardian": {"verdict": "PASS", "risk_level": "low", "draft": "So [1]."},
+            "guardian": {"verdict": "PASS", "risk_level": "low", "draft": "So [1].", "claims": claims},
         }
     )
 
