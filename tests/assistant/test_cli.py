@@ -226,20 +226,31 @@ def test_the_answer_goes_to_standard_output_and_progress_to_standard_error(desk:
     assert re.search(r"\n\[answered\] --thread \S+\n$", said.err)
 
 
-def test_an_answer_on_a_terminal_is_laid_out(desk: Desk) -> None:
-    """Where a person reads it, Markdown's signs are gone, and a source can be clicked; elsewhere not a byte is changed."""
+def test_markdown_on_a_terminal_is_laid_out(desk: Desk) -> None:
+    """Where a person reads an answer, a conversation or a report, Markdown's signs are gone; elsewhere not a byte is changed."""
+    seen = on_terminal(desk, "ask", QUESTION, "--quiet", "--thread", "seen")
+    again = on_terminal(desk, "threads", "show", "seen")
+    for shown in (seen, again):
+        assert "\x1b[1mWhat to do\x1b[0m\r\n" in shown
+        assert "##" not in shown
+        assert ANSWER in shown
+        assert ";https://shelf.example/en/restore\x1b\\" in shown
+    assert "## What to do\n" in desk.here("threads", "show", "seen").out
+    assert "#" not in on_terminal(desk, "report", "--since", "1d")
+    assert desk.here("report", "--since", "1d").out.startswith("# ")
+
+
+def on_terminal(desk: Desk, *arguments: str) -> str:
+    """Return what the command writes to a terminal."""
     master, slave = terminal()
     try:
-        with desk.having(TERM="xterm", NO_COLOR="").start("ask", QUESTION, "--quiet", stdout=slave) as process:
+        with desk.having(TERM="xterm", NO_COLOR="").start(*arguments, stdout=slave) as process:
             os.close(slave)
             shown = b"".join(iter(partial(read_terminal, master), b"")).decode()
     finally:
         os.close(master)
     assert process.returncode == 0
-    assert "\x1b[1mWhat to do\x1b[0m\r\n" in shown
-    assert "##" not in shown
-    assert ANSWER in shown
-    assert ";https://shelf.example/en/restore\x1b\\" in shown
+    return shown
 
 
 def test_no_word_of_the_answer_is_shown_as_progress(desk: Desk) -> None:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
-import shutil
 import sys
 
 from assistant.api import ask_structured
 from assistant.cli.interruption import InterruptedTurn
 from assistant.cli.main import outcome_code
+from assistant.cli.output import columns, show_answer
 from assistant.report_text import in_colour, write_report
 from assistant.turns.events import NodeFinished, OnEvent, TurnEvent, TurnStarted
 from assistant.turns.progress import path_line, progress_lines
 from contracts.enums import Language
 from contracts.result import StructuredAgentResult
 from language.words import detect
-from rendering.texts import without_escapes
-
-_USUAL_WIDTH = 100
 
 
 def run(options: argparse.Namespace) -> int:
@@ -68,24 +64,9 @@ class _ThreadRecorder:
             self._receive(event)
 
 
-def show_answer(markdown: str) -> None:
-    """Print an answer: laid out for the width of a terminal, and as its Markdown into a pipe, a file or a dumb terminal."""
-    if sys.stdout.isatty() and os.environ.get("TERM", "") != "dumb":
-        from assistant.terminal import write_for_terminal  # heavy, and nobody waits for it before the answer is there
-
-        shown = write_for_terminal(markdown, _columns(), colour=in_colour(sys.stdout))
-    else:
-        shown = without_escapes(markdown)
-    print(shown)
-
-
 def explain(result: StructuredAgentResult) -> None:
     """Print the judgement of a turn's draft, as wide as the terminal."""
-    print(write_report(result, _columns(), colour=in_colour(sys.stdout)), flush=True)
-
-
-def _columns() -> int:
-    return shutil.get_terminal_size((_USUAL_WIDTH, 24)).columns
+    print(write_report(result, columns(), colour=in_colour(sys.stdout)), flush=True)
 
 
 def receiver(text: str, language: str | None, *, path: bool) -> OnEvent:

@@ -12,8 +12,9 @@ from contextlib import AsyncExitStack, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from assistant.cli.commands.ask import explain, receiver, show_answer
+from assistant.cli.commands.ask import explain, receiver
 from assistant.cli.interruption import InterruptedTurn
+from assistant.cli.output import show_answer
 from assistant.deployment import deployment
 from assistant.service import Caller, Question, Service, open_service
 from assistant.turns.progress import phrases

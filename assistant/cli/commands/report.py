@@ -8,6 +8,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from assistant.cli.output import show_markdown
 from assistant.cli.reviewer import reviewer
 from assistant.deployment import Deployment, deployment
 from assistant.review.desk import open_desk
@@ -29,7 +30,10 @@ def run(options: argparse.Namespace) -> int:
     language = own_language()
     say = phrases(language)
     text = digest_markdown(digest, say)
-    print(digest.model_dump_json(indent=2) if options.json else text, end="\n" if options.json else "")
+    if options.json:
+        print(digest.model_dump_json(indent=2))
+    else:
+        show_markdown(text, text.removesuffix("\n"))
     if options.out:
         folder = Path(options.out)
         _write(folder, {"report.md": text, "report.html": digest_html(digest, say, language)})

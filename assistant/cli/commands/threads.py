@@ -7,6 +7,7 @@ import asyncio
 import json
 from dataclasses import asdict, dataclass
 
+from assistant.cli.output import show_answer
 from assistant.deployment import Deployment, deployment
 from assistant.turns.feedback import Feedback, FeedbackStore, Rating
 from assistant.turns.progress import own_language, phrases
@@ -16,7 +17,6 @@ from assistant.wiring.turns import open_runner, open_store
 from contracts.errors import UnknownThread
 from language.words import detect
 from rendering.columns import flat
-from rendering.texts import without_escapes
 
 
 def run(options: argparse.Namespace) -> int:
@@ -99,7 +99,8 @@ async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
         # Each line is marked: a question cannot pass for another entry.
         print("\n".join(f"> {line}".rstrip() for line in turn.question.split("\n")) + "\n")
         if turn.answer:
-            print(f"{without_escapes(turn.answer)}\n")
+            show_answer(turn.answer)
+            print()
     return 0
 
 
@@ -122,7 +123,10 @@ async def _resume(deployed: Deployment, options: argparse.Namespace) -> int:
         say = phrases(own_language())
         print(json.dumps(None) if options.json else say["nothing_to_resume"].format(thread=options.thread))
         return 0
-    print(result.model_dump_json(indent=2) if options.json else without_escapes(result.answer_text))
+    if options.json:
+        print(result.model_dump_json(indent=2))
+    else:
+        show_answer(result.answer_text)
     return 0
 
 
