@@ -140,6 +140,8 @@ def test_progress_of_indexing_has_a_rate_and_goes_to_standard_error(empty: Desk,
     said = empty.on_terminal("index", str(folder))
     assert said.code == 0
     assert re.search(r"files/s", said.err)
+    # Each file counts once, though it is read and then written.
+    assert set(re.findall(r"\d+/(\d+) ", said.err)) == {"600"}
     assert counts(said.out)["added"] == 600
     assert "files/s" not in said.out
     assert "\r" not in said.out

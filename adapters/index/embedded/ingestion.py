@@ -43,7 +43,7 @@ _PROSE = 20_000
 """Characters that are enough to tell a page's language."""
 
 Progress = Callable[[int, int, str], None]
-"""Steps done, steps in all, and the file at hand. The second number may change once, when all changes are known."""
+"""Files done, files in all, and the file at hand. Each file is told twice: when it is read, and when it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def ingest(
         kb_ids_from: Leave out pages whose number is smaller.
         only: Drop what earlier runs read from other folders.
         max_bytes: Leave out larger Markdown files, and files of other formats that are five times as large.
-        on_progress: Called after each file that had to be read.
+        on_progress: Called after each file that had to be read or written.
         stop: Ends reading from another thread.
 
     Raises:
@@ -220,8 +220,10 @@ class _IngestionRun:
     skipped: list[SkippedFile] = field(default_factory=list[SkippedFile])
     markup: dict[str, int] = field(default_factory=dict[str, int])
     parts: int = 0
-    steps: int = 0
-    total: int = 0
+    fresh: int = 0
+    coming: int = 0
+    read: int = 0
+    written: int = 0
 
     # ---------------------------------------------------------------------------------------------------- survey
 
@@ -245,13 +247,14 @@ class _IngestionRun:
             self.parts += len(scan.found) - len(pages)
             scan.found = pages
         fresh = [(row, found) for row, scan in scans for found in scan.found if not self._is_known(row, found)]
-        self.total = 2 * len(fresh)
+        self.fresh = len(fresh)
         for row, scan in scans:
             self._keep_known(row, scan)
         since = time.time_ns() - _FRESH_NS
         for row, found in fresh:
             self._read(row, found, since)
-            self._step(f"{row.label}/{found.path}")
+            self.read += 1
+            self._tell(f"{row.label}/{found.path}")
 
     def _kept_reading(self, folder: int) -> DialectSettings:
         return as_written(self.store.meta(_reading_key(folder)))
@@ -305,10 +308,13 @@ class _IngestionRun:
         left_out = self.kb_ids_from is not None and row.kb_id is not None and row.kb_id < self.kb_ids_from
         return row if row.left_out == left_out else replace(row, left_out=left_out)
 
-    def _step(self, path: str) -> None:
-        self.steps += 1
-        if self.on_progress:
-            self.on_progress(self.steps, max(self.total, self.steps), path)
+    def _tell(self, path: str) -> None:
+        """Tell how many files are done: to read them is one half of the work, to write what is new in them the other."""
+        if not self.on_progress:
+            return
+        written = self.written * self.fresh // self.coming if self.coming else 0
+        done = (self.read + written) // 2 if self.fresh else self.written
+        self.on_progress(done, self.fresh or self.coming, path)
 
     # --------------------------------------------------------------------------------------------------- changes
 
@@ -318,7 +324,7 @@ class _IngestionRun:
         desired = self._list_desired()
         coming = [(identity, key) for identity, key in desired.items() if identity not in existing]
         going = {identity: number for identity, number in existing.items() if identity not in desired}
-        self.total = self.steps + len(coming)
+        self.coming = len(coming)
         anew = bool(going) and self.store.count()[1] <= WRITTEN_ANEW
         written = 0
         kept: set[str] = set()
@@ -328,7 +334,8 @@ class _IngestionRun:
                 if count is None:
                     kept.add(identity.key)
                 written += count or 0
-                self._step(identity.key)
+                self.written += 1
+                self._tell(identity.key)
             gone = [number for identity, number in going.items() if identity.key not in kept]
             self.store.remove(gone)
             self._keep_files()

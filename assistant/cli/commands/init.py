@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.path.strip():
         raise InputError("The path is empty.", "Name a folder that holds documents.")
     folder = at_home(options.path)
-    with show_progress("files") as advance:
+    with show_progress("files looked at") as advance:
         survey = survey_folder(folder, advance)
     say = phrases(own_language())
     print(_describe(folder, survey, say))
