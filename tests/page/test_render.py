@@ -25,10 +25,12 @@ from assistant.web.page.render import TurnProgress, answer_body, turn_html
 from assistant.web.page.small_pages import export_conversation, passages_html, shared_html
 from assistant.web.page.surroundings import fault_text, header_html, info_html, notice_html, threads_html, welcome_html
 from contracts.calls import ModelCall
+from contracts.context import Context
 from contracts.enums import (
     CallPurpose,
     CheckStatus,
     ClaimStatus,
+    DraftKind,
     HandOffOutcome,
     Language,
     Outcome,
@@ -48,12 +50,16 @@ from contracts.errors import (
 )
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.plan import SGRPlanResult
+from contracts.ports import Draft
 from contracts.profile import Role
 from contracts.report import ClaimFinding, GuardianReport, HandOff
 from contracts.result import Diagnostics, ShownPage, StructuredAgentResult
 from nodes.draft import WITHOUT_THE_MODEL
 from rendering.answers import verified_answer
 from rendering.hand_off import hand_off_text
+from tests.assistant.test_ask_explain import PAGES
+from tests.graph.test_whole_turns import CALM, SAFE
+from tests.graph.test_whole_turns import turn as run_turn
 from tests.support.cli_helpers import PROFILE as SHELF
 
 PROFILE = deployment(str(SHELF), {"GUARDIAN_DATA_DIR": "nowhere"}).profile
@@ -422,6 +428,31 @@ def test_an_operators_view_has_the_draft_with_its_claims_and_what_was_not_cited(
     html = turn_html(turn, OPERATOR)
     for shown in ('class="claim supported"', "Title 1", "PASS", 'class="panel path"', "r=1"):
         assert shown in html
+
+
+def test_the_path_of_a_turn_has_each_try_in_its_order() -> None:
+    """Nodes stand in the order in which they ran, with what they decided then; a time is that of all runs of a node."""
+    drafts = [Draft(DraftKind.ANSWER, f"The kettle boils at {heat} degrees [1].") for heat in (999, 100)]
+    state, _ = run_turn(CALM, [SAFE], PAGES, drafts, Context(), "When does the kettle boil?")
+    result = StructuredAgentResult.model_validate(state["result"])
+    once = (
+        "moderation",
+        "sgr_plan",
+        "inject_synthetic",
+        "retrieve",
+        "draft",
+        "guardian_verify",
+        "retry_bump",
+        "finalize",
+    )
+    result.diagnostics.timings_ms = dict.fromkeys(once, 1.0)
+    path = turn_html(turn_of(result), OPERATOR).partition('class="panel path"')[2]
+    tries = path.split("<p>Try ")[1:]
+    nodes = [re.findall(r"<li><b>(\w+)</b>", one) for one in tries]
+    assert nodes == [list(once[:6]), ["retry_bump", "retrieve", "draft", "guardian_verify", "finalize"]]
+    assert ["RETRY" in one for one in tries] == [True, False]
+    assert path.count("1.0 ms, all tries together") == 3
+    assert path.count("1.0 ms<") == 5
 
 
 def test_draft_articles_and_answer_number_their_sources_alike() -> None:

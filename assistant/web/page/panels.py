@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from assistant.report_text import MARKS, handed_lines, in_words, pieces, renumber_draft, verdict_line
@@ -55,7 +56,7 @@ def panels_html(result: StructuredAgentResult, turn: Turn, look: Look) -> str:
         ("articles", _articles(result, turn, look, numbers, shown)),
         ("report", _report(result, look, numbers)),
         ("hand_off", _handed(result, look)),
-        ("path", _path(result)),
+        ("path", _path(result, look)),
     )
     anchor = anchor_of(turn.turn_id)
     return "".join(
@@ -218,20 +219,74 @@ def _handed(result: StructuredAgentResult, look: Look) -> str:
     return _facts(facts) if facts else ""
 
 
-def _path(result: StructuredAgentResult) -> str:
-    left = list(result.decisions)
-    rows: list[str] = []
-    for node, ms in result.diagnostics.timings_ms.items():
-        decided = [line for line in left if line.node == node]
-        left = [line for line in left if line.node != node]
-        rows.append(step_html(node, ms, decided))
-    rows += [step_html(line.node, None, [line]) for line in left]
-    return f'<ol class="steps">{"".join(rows)}</ol>'
+def _path(result: StructuredAgentResult, look: Look) -> str:
+    """Return the nodes in the order in which they ran, with their decisions; each try has a list of its own."""
+    times = result.diagnostics.timings_ms
+    parts = _tries(list(times), result)
+    ran = Counter(node for part in parts for node, _ in part)
+    told: set[str] = set()
+    written: list[str] = []
+    for number, part in enumerate(parts, 1):
+        if len(parts) > 1:
+            written.append(f"<p>{words(look.words['review_try'].format(number=number))}</p>")
+        written.append('<ol class="steps">')
+        for node, decided in part:
+            # A node's time is the sum over its runs.
+            ms = None if node in told else times.get(node)
+            told.add(node)
+            written.append(step_html(node, ms, decided, look.say("all_tries") if ran[node] > 1 else ""))
+        written.append("</ol>")
+    return "".join(written)
 
 
-def step_html(node: str, ms: float | None, decided: Sequence[DecisionRecord]) -> str:
+_Step = tuple[str, list[DecisionRecord]]
+
+
+def _tries(nodes: Sequence[str], result: StructuredAgentResult) -> list[list[_Step]]:
+    """Return the steps of each try; the first has those before the search, too, and the last those after the verdict.
+
+    Args:
+        nodes: Each node that ran, in the order of its first run.
+        result: Of the turn.
+    """
+    segments: list[list[DecisionRecord]] = [[]]
+    for line in result.decisions:
+        segments[-1].append(line)
+        if line.table == "DT-005":
+            segments.append([])
+    *judged, rest = segments
+    # A turn that broke in a further try has no verdict of it.
+    if len(judged) <= result.diagnostics.retries:
+        judged, rest = [*judged, rest], []
+    places = {node: place for place, node in enumerate(nodes)}
+    search, verdict = places.get("retrieve", 0), places.get("guardian_verify", len(nodes) - 1) + 1
+    again = [*(node for node in ("retry_bump",) if node in places), *nodes[search:verdict]]
+    after = [node for node in nodes[verdict:] if node not in again]
+    decided = {line.node for line in result.decisions}
+    tries = [_steps(again if place else nodes[:verdict], lines, decided) for place, lines in enumerate(judged)]
+    tries[-1] += _steps(after, rest, set())
+    return tries
+
+
+def _steps(nodes: Sequence[str], lines: Sequence[DecisionRecord], deciding: Collection[str]) -> list[_Step]:
+    """Return nodes with their decisions among some; of nodes that decide, those that decided nothing here did not run."""
+    here = {node: [line for line in lines if line.node == node] for node in nodes}
+    steps = [(node, decided) for node, decided in here.items() if decided or node not in deciding]
+    return [*steps, *((line.node, [line]) for line in lines if line.node not in here)]
+
+
+def step_html(node: str, ms: float | None, decided: Sequence[DecisionRecord], note: str = "") -> str:
+    """Return a node that ran as an item of a list, with its decisions.
+
+    Args:
+        node: Its name.
+        ms: How long it took; `None` if that is not known, or said elsewhere.
+        decided: What it decided.
+        note: Stands behind the time, as HTML.
+    """
     lines = "".join(
         f"<li><code>{words(f'{line.table}/{line.row}')}</code> → {words(line.outcome)}</li>" for line in decided
     )
-    took = f' <span class="dim">{ms:.1f} ms</span>' if ms is not None else ""
+    behind = f", {note}" if note else ""
+    took = f' <span class="dim">{ms:.1f} ms{behind}</span>' if ms is not None else ""
     return f"<li><b>{words(node)}</b>{took}{f'<ul>{lines}</ul>' if lines else ''}</li>"
