@@ -1,4 +1,4 @@
-"""PDF files as Markdown: the text of each page under a heading with its number, and the bookmarks as headings.
+"""PDF files as Markdown: the text of each page under a heading with its number; bookmarks and large lines are headings.
 
 A PDF has no paragraphs, tables or lists, only lines in the order in which they are drawn.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, NoReturn
 
 from adapters.reading.document import Document, Unfit, check_length, document
 from adapters.reading.markdown import BULLET, STRUCTURE
+from adapters.reading.pdf_lines import Line, PageHeading, find_headings, read_lines
 from language.patterns import read_wording
 from language.words import detect
 
@@ -31,6 +32,8 @@ PAGE_LINES = re.compile(PAGE.pattern + r"\n*", re.MULTILINE)
 """That line with the blank ones behind it."""
 _NAMES = {"en": "Page", "ru": "Страница"}
 _OUTLINE_DEPTH = 3
+_LOWEST = 5
+"""The level of the lowest heading in a page: that of a page itself is one below."""
 _OFTEN = 0.6
 """The share of pages from which a first or last line is taken for a running head."""
 _FEWEST = 3
@@ -43,6 +46,8 @@ _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|&(?=#?\w{1,40};)")
 _FILE_TITLE = re.compile(
     r"^Microsoft (?:Word|PowerPoint|Excel) - |\.(?:docx?|odt|rtf|indd|pptx?|xlsx?|tex|dvi)$", re.IGNORECASE
 )
+_NUMBER = re.compile(r"^[\W\d_]+(?=\w)")
+_NO_LETTERS = re.compile(r"[\W_]+")
 _DATE = re.compile(r"D?:?(\d{4})(\d{2})(\d{2})")
 
 
@@ -83,18 +88,18 @@ def _refuse(why: str) -> NoReturn:
     raise Unfit(why)
 
 
-def _texts(reader: PdfReader, count: int) -> Iterator[str]:
+def _texts(reader: PdfReader, count: int) -> Iterator[list[Line]]:
     from pypdf.errors import PyPdfError
 
     size, failed, last = 0, 0, None
     for number in range(count):
         try:
-            text = reader.pages[number].extract_text()
+            text, lines = read_lines(reader.pages[number])
         except (PyPdfError, ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
-            text, failed, last = "", failed + 1, error
+            text, lines, failed, last = "", [], failed + 1, error
         size += len(text)
         check_length(size)
-        yield text
+        yield [line._replace(text=line.text.translate(_LIGATURES)) for line in lines]
     if last is not None and failed == count:
         raise last
 
@@ -136,21 +141,23 @@ def _outline(reader: PdfReader) -> dict[int, list[tuple[int, str]]]:
     return found
 
 
-def _without_running_heads(pages: list[str]) -> list[list[str]]:
+def _without_running_heads(pages: list[list[Line]]) -> list[list[Line]]:
     """Return the lines of each page without those that stand first or last on most of them, the page's number among them.
 
     One line of a page always stays.
     """
-    lines = [[line.strip() for line in page.translate(_LIGATURES).split("\n") if line.strip()] for page in pages]
+    lines = [list(page) for page in pages]
     written = sum(map(bool, lines))
     least = max(_FEWEST, _OFTEN * written)
     for place in (0, -1):
         # Twice: a running head may be a name and a number, on two lines.
         for _ in range(2):
-            edges = Counter(_normalise_running_line(page[place], number) for number, page in enumerate(lines) if page)
+            edges = Counter(
+                _normalise_running_line(page[place].text, number) for number, page in enumerate(lines) if page
+            )
             often = {edge for edge, count in edges.items() if count >= least}
             for number, page in enumerate(lines):
-                if len(page) > 1 and _normalise_running_line(page[place], number) in often:
+                if len(page) > 1 and _normalise_running_line(page[place].text, number) in often:
                     page.pop(place)
     return lines
 
@@ -161,18 +168,43 @@ def _normalise_running_line(line: str, place: int) -> tuple[str, int | None, str
     return (found["before"], int(found["number"]) - place, found["after"]) if found else (line, None, "")
 
 
-def _assemble_pages(pages: list[list[str]], chapters: dict[int, list[tuple[int, str]]]) -> str:
-    word = _NAMES[detect(" ".join(line for page in pages[:20] for line in page)[:20_000])]
+def _assemble_pages(pages: list[list[Line]], chapters: dict[int, list[tuple[int, str]]]) -> str:
+    word = _NAMES[detect(" ".join(line.text for page in pages[:20] for line in page)[:20_000])]
     parts: list[str] = []
-    for number, lines in enumerate(pages):
-        parts += [f"{'#' * (level + 1)} {_safe(title)}" for level, title in chapters.get(number, ())]
+    deepest = 0
+    for number, (lines, headings) in enumerate(zip(pages, find_headings(pages), strict=True)):
+        wanted = list(chapters.get(number, ()))
+        for level, title in [one for one in wanted if not any(_names(one[1], heading) for heading in headings)]:
+            parts.append(f"{'#' * (level + 1)} {_safe(title)}")
+            deepest = level
+        mark = f"###### {word} {number + 1} {{#page={number + 1}}}"
+        begun = 0
+        for heading in headings:
+            if PAGE_HEADING.fullmatch(heading.text):
+                continue
+            chapter = next((one for one in wanted if _names(one[1], heading)), None)
+            if chapter is not None:
+                # The bookmark leads to this line, and is its rank.
+                wanted.remove(chapter)
+                deepest = chapter[0]
+            level = chapter[0] if chapter is not None else deepest + heading.rank + 1
+            before = lines[begun : heading.start]
+            parts += [mark, _prose(before)] if before else []
+            parts.append(f"{'#' * min(level + 1, _LOWEST)} {_safe(heading.text)}")
+            begun = heading.start + heading.count
         if lines:
-            parts += [f"###### {word} {number + 1} {{#page={number + 1}}}", _prose(lines)]
+            parts += [mark, _prose(lines[begun:])]
     return "\n\n".join(parts) if any(pages) else ""
 
 
-def _prose(lines: list[str]) -> str:
-    text = _HYPHEN.sub("", "\n".join(lines))
+def _names(title: str, heading: PageHeading) -> bool:
+    """Whether a bookmark is a heading's: its letters are the same, maybe without the number in front."""
+    said, wanted = (_NO_LETTERS.sub("", _NUMBER.sub("", text)).casefold() for text in (heading.text, title))
+    return said == wanted
+
+
+def _prose(lines: Sequence[Line]) -> str:
+    text = _HYPHEN.sub("", "\n".join(line.text for line in lines))
     return BULLET.sub("- ", STRUCTURE.sub(r"\\", _safe(text)))
 
 

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -239,6 +240,54 @@ def test_a_pdf_is_its_lines_by_page_and_chapter() -> None:
         "",
         "2025-01-02",
     )
+
+
+BODY = [
+    "The kettle boils water, and a lamp shows when it does so.",
+    "It is off when the lamp is dark, and cold after that.",
+]
+
+
+def test_large_lines_and_bold_ones_that_stand_alone_are_headings_of_a_pdf() -> None:
+    """They are on their page, below a bookmark, whose own line they take the place of; nothing runs into what follows."""
+    pages: list[list[Any]] = [
+        [
+            ("1. Kettles and", 24, True),
+            ("lamps", 24, True),
+            *BODY,
+            ("Cleaning <it>", 12, True),
+            *BODY,
+            ("Lamps", 18, False),
+        ],
+        [*BODY, ("Note:", 12, True), *BODY, ("two lines", 12, True), ("of bold", 12, True), *BODY],
+    ]
+    told = [line for line in pdf_files.read(pdf(pages, chapters=[("Kettles and lamps", 0)])).text.split("\n") if line]
+    page = "###### Page 1 {#page=1}"
+    last = ["Lamps", "###### Page 2 {#page=2}", *BODY, "Note:", *BODY, "two lines", "of bold", *BODY]
+    assert told == ["## 1. Kettles and lamps", page, *BODY, "#### Cleaning &lt;it>", page, *BODY, *last]
+    plain = pdf_files.read(pdf(pages)).text.split("\n")
+    assert [line for line in plain if line.startswith("##") and "Page" not in line] == [
+        "## 1. Kettles and lamps",
+        "### Cleaning &lt;it>",
+    ]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        [("All is large.", 24, False)] * 4,
+        [("Large", 24, False), "small"],
+        [("1 Kettles . . . . . 7", 24, False), *BODY],
+        [("12", 24, False), *BODY],
+        [("Page 3", 24, False), *BODY],
+        [*BODY, ("At the end", 24, False)],
+        [("One of many", 24, False)] * 4 + BODY * 9,
+    ],
+    ids=["all", "most", "contents", "number", "page", "end", "paragraph"],
+)
+def test_type_that_says_nothing_makes_no_headings_of_a_pdf(page: list[Any]) -> None:
+    """Where most is large, in lines that only look so, and in a text of several lines."""
+    assert pdf_files.read(pdf([page])).text.count("#") == 7
 
 
 def lines_of(pages: list[list[str]]) -> list[str]:

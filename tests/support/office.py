@@ -138,14 +138,18 @@ def xlsx(
     return _archive(whole, title, parts or {})
 
 
+Typeset = tuple[str, int, bool]
+"""A line of a PDF with the height of its type in points, and whether it is bold."""
+
+
 def pdf(
-    pages: Sequence[Sequence[str]],
+    pages: Sequence[Sequence[str | Typeset]],
     *,
     title: str = "",
     chapters: Sequence[tuple[str, int]] = (),
     trailer: str = "",
 ) -> bytes:
-    """Return a PDF file: lines per page, bookmarks as title and page from 0, and what else its trailer has.
+    """Return a PDF file: lines per page (of plain type, 12 points high), bookmarks as title and page from 0, and what else its trailer has.
 
     Letters are those of windows-1251, which the font's own table turns into Unicode.
     """
@@ -173,11 +177,13 @@ def pdf(
         f"<< /Type /Outlines {marks} >>".encode(),
     ]
     for number, lines in enumerate(pages):
-        drawn = b"".join(b"(" + _literal(line) + b") Tj T*\n" for line in lines)
+        drawn = b"".join(map(_drawn, lines))
+        apart = max((line[1] for line in lines if not isinstance(line, str)), default=12) + 2
         objects += [
             f"<< /Type /Page /Parent 2 0 R /Contents {first_page + 2 * number + 1} 0 R /MediaBox [0 0 600 800] "
-            "/Resources << /Font << /F 3 0 R >> >> >>".encode(),
-            _stream(b"BT /F 12 Tf 14 TL 50 750 Td\n" + drawn + b"ET"),
+            "/Resources << /Font << /F 3 0 R /B << /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold "
+            "/ToUnicode 4 0 R >> >> >> >>".encode(),
+            _stream(f"BT {apart} TL 50 750 Td\n".encode() + drawn + b"ET"),
         ]
     for number, (name, page) in enumerate(chapters):
         after = f"/Next {first_mark + number + 1} 0 R" if number + 1 < len(chapters) else ""
@@ -198,6 +204,11 @@ def pdf(
     file += f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R /Info {len(objects)} 0 R {trailer} >>\n".encode()
     file += f"startxref\n{start}\n%%EOF\n".encode()
     return bytes(file)
+
+
+def _drawn(line: str | Typeset) -> bytes:
+    text, points, bold = (line, 12, False) if isinstance(line, str) else line
+    return f"/{'B' if bold else 'F'} {points} Tf (".encode() + _literal(text) + b") Tj T*\n"
 
 
 def _literal(text: str) -> bytes:
