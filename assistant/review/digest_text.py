@@ -35,7 +35,7 @@ section { background: var(--card); border: 1px solid var(--line); border-radius:
 h1 { font-size: 24px; } h2 { font-size: 17px; margin: 0 0 8px; } .dim { color: var(--dim); }
 table { border-collapse: collapse; width: 100%; font-size: 14.5px; } th, td { text-align: left; padding: 4px 8px; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { overflow-wrap: normal; }
-svg { width: 100%; height: auto; } svg text { fill: var(--text); font-size: 13px; } svg rect { fill: var(--bar); }
+svg { width: 100%; min-width: 520px; height: auto; } svg text { fill: var(--text); font-size: 13px; } svg rect { fill: var(--bar); }
 """
 
 
