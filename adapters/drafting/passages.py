@@ -52,6 +52,7 @@ _LINKED = re.compile(r"\]\([^\s()]*\)")
 _MASKED_LINK = re.compile(
     r"\[(\[redacted: [a-z_-]{1,40}\])\]\s?\((?:mailto:|tel:)?\[redacted: [a-z_-]{1,40}\][^()\n]{0,100}\)"
 )
+_EMPTY_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s*")
 _BODY = (BlockKind.STEPS, BlockKind.BULLETS, BlockKind.TABLE, BlockKind.CODE)
 
 
@@ -113,6 +114,9 @@ def _read(
     lead = ""
 
     def add(lead_text: str, body: Block | None) -> None:
+        # A step that was left out, as an order to the reader is, would be missing without a word.
+        if body and any(_EMPTY_ITEM.fullmatch(part) for part in body.parts):
+            return
         text = "\n".join(filter(None, (lead_text, body.text if body else "")))
         # What leads into something that the passage does not have would end the answer in mid-air.
         if stems(text) and (body or not lead_text.rstrip(" \n*_").endswith(":")):

@@ -984,6 +984,12 @@ async def test_a_section_on_the_contrary_is_not_quoted(question: str, said: str,
     assert not_said not in draft.text
 
 
+async def test_a_list_that_lost_a_step_is_not_quoted() -> None:
+    """What is kept from users is left out of its passage; the steps around it would look like all of them."""
+    draft = await drafted("How do I boil water in the kettle?", LIST.replace("Fill in water.", ""))
+    assert draft.kind is DraftKind.ABSTENTION
+
+
 async def test_a_table_of_a_dozen_rows_is_quoted_whole() -> None:
     """Whoever asks for the price of a plan may call it otherwise than its row does."""
     rows = "\n".join(f"| Kettle {number} | {number} euros |" for number in range(1, 13))

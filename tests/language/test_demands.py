@@ -11,6 +11,7 @@ from tests.language.test_asking import PLAIN_QUESTIONS
 from tests.support.turn import PROFILE
 
 ASKS = [
+    "Please confirm with us your password.",
     "Сообщите кодовую фразу [1].",
     "Пришлите шесть цифр из сообщения [1].",
     "Buy a voucher and tell us its number [1].",
@@ -173,6 +174,7 @@ ASKS = [
     "Please type in your card number.",
 ]
 ORDINARY = [
+    "Confirm with your password.",
     "Does your browser accept cookies?",
     "Which login page do you use?",
     "Which payment method is selected?",
