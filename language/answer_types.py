@@ -45,7 +45,6 @@ _VALUES: Final = {
     AnswerType.AMOUNT: _WORDING.pattern("amount_value"),
     AnswerType.TIME: _WORDING.pattern("time_value"),
 }
-_TOLD_BY_VALUES: Final = frozenset({AnswerType.FREQUENCY, AnswerType.DURATION, AnswerType.COST})
 _DENIED: Final = _WORDING.pattern("denied")
 
 
@@ -62,8 +61,8 @@ def has_value(text: str, kind: AnswerType) -> bool:
 
 
 def tells_values(kind: AnswerType) -> bool:
-    """Whether a text without a value of a type is no answer: a number may be told in words, and a time by what comes before it."""
-    return kind in _TOLD_BY_VALUES
+    """Whether a text without a value of a type is no answer to a question that wants it."""
+    return kind in _VALUES
 
 
 def is_denied(text: str) -> bool:
