@@ -27,7 +27,6 @@ from language.fidelity.likeness import inventions, likeness
 from language.fidelity.near_copy import changes, is_copied
 from language.fidelity.negation import polarity_differs, read_yes_or_no
 from language.fidelity.number_pairs import swapped_numbers
-from language.fidelity.own_values import without_own_values
 from language.fidelity.promises import promises_of_nobody
 from language.fidelity.rephrasing import turned_round
 from language.fidelity.step_order import misordered_steps
@@ -186,7 +185,7 @@ def _judge(
     unresolvable = tuple(f"[{number}]" for number in claim.cites if number not in known)
     cited = [passage(_citable(evidence[number - 1])) for number in known]
     said = strip_label(claim.text)
-    missing, sourced = _find_missing(said, cited, question)
+    missing = _find_missing(said, cited, question)
     bare = without_citations(said)
     # What stands there word by word is no rephrasing; yet a condition may have stood before it.
     verbatim = any(f" {' '.join(tokens(bare))} " in there.said for there in cited) or is_copied(bare, cited)
@@ -207,7 +206,7 @@ def _judge(
     uncited = (
         not claim.cites
         or (claim.borrowed and share <= _BORROWED)
-        or (_is_code(claim) and not missing and _share(sourced, cited) < _DISSIMILAR)
+        or (_is_code(claim) and not missing and share < _DISSIMILAR)
     )
     if uncited:
         status = ClaimStatus.UNCITED
@@ -239,8 +238,8 @@ def _judge(
     )
 
 
-def _find_missing(said: str, cited: list[ReadPassage], question: str) -> tuple[list[str], str]:
-    """Return the values of a claim that nothing it cites has, or has for something else; and the claim without the user's own."""
+def _find_missing(said: str, cited: list[ReadPassage], question: str) -> list[str]:
+    """Return the values of a claim that nothing it cites has, or has for something else."""
     wanted = values(said, code=True)
     translated = is_translated(said, cited)
     missing = missing_values(wanted, cited) if cited else []
@@ -250,14 +249,10 @@ def _find_missing(said: str, cited: list[ReadPassage], question: str) -> tuple[l
         sourced = own.sub(" ", said)
         wanted = values(sourced, code=True)
         missing = missing_values(wanted, cited)
-    if missing and (filled := without_own_values(sourced, cited, question)) != sourced:
-        sourced = filled
-        wanted = values(sourced, code=True)
-        missing = missing_values(wanted, cited)
     if typed := frozenset(name for name in missing if takes_argument(name, cited, question)):
         wanted = replace(wanted, identifiers=wanted.identifiers - typed)
     missing = [name for name in missing if not (name in typed or (translated and is_gloss(name, said)))]
-    return missing or exchanged_values(without_citations(sourced), wanted, cited), sourced
+    return missing or exchanged_values(without_citations(sourced), wanted, cited)
 
 
 def _arguments_of_question(claim: str, cited: Sequence[ReadPassage], question: str) -> re.Pattern[str] | None:

@@ -96,7 +96,7 @@ class Search:
     Attributes:
         asked: Pairs of a kind of source and a request, to be sent in parallel.
         limit: The number of items to keep from all replies together.
-        threshold: The confidence below which an item is not used.
+        threshold: The confidence below which an item is not even shown; lower than usual if nothing sure was found before.
         dropped: The kinds of dropped evidence, by this retry or an earlier one; they stay dropped for the turn.
         unknown: Names of lookups that the profile does not have.
     """
@@ -124,7 +124,8 @@ def plan_search(so_far: SoFar, context: Context, profile: Profile, connected: It
     kinds = _kinds(so_far.request_type, usable, effect, dropped)
     queries, limit = _queries(so_far, context, profile)
     lookups = () if so_far.wanted else so_far.lookups
-    threshold = context.evidence_threshold * (_LESS_SURE if widens(so_far) and not so_far.evidence else 1.0)
+    unsure = all(item.confidence < context.evidence_threshold for item in so_far.evidence)
+    threshold = context.evidence_threshold * (_LESS_SURE if widens(so_far) and unsure else 1.0)
     request = replace(_request(so_far, context), lookups=lookups, threshold=threshold)
     named = {lookup.name: lookup.source for lookup in profile.lookups}
     looked_up = {named[call.name] for call in lookups if call.name in named}

@@ -61,8 +61,8 @@ def has_value(text: str, kind: AnswerType) -> bool:
 
 
 def tells_values(kind: AnswerType) -> bool:
-    """Whether a text without a value of a type is no answer to a question that wants it."""
-    return kind in _VALUES
+    """Whether a text without a value of a type is no answer: "when" may be told by what happens before, too."""
+    return kind in _VALUES and kind is not AnswerType.TIME
 
 
 def is_denied(text: str) -> bool:

@@ -88,7 +88,12 @@ def points_ahead(text: str) -> bool:
 
 def is_lead_in(text: str) -> bool:
     """Whether a sentence only introduces what follows: "Here is what the documentation says:"."""
+    if not _DENIES.isdisjoint(tokens(text)):
+        return False  # "These keys do not exist:" states something
     return _lead_in("stems").issuperset(word for word in stems(text) if not word.isdigit())
+
+
+_DENIES: Final = frozenset(("no", "not", "never", "none", "cannot", "nor", "не", "нет", "ни", "никогда", "нельзя"))
 
 
 @cache

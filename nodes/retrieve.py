@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Final, cast
 
 from langgraph.runtime import Runtime
@@ -47,14 +48,18 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
     )
     # Before anything is cut: half of a secret is no longer shaped like one.
     replies = [_fit_to_be_seen(reply, profile, context.role) for reply in replies]
-    selection = select_evidence(
+    select = partial(
+        select_evidence,
         [reply.items for reply in replies],
         so_far.kept,
-        threshold=search.threshold,
         limit=search.limit,
         budget=context.context_budget,
         dropped=search.dropped,
     )
+    selection = select(threshold=context.evidence_threshold)
+    if not selection.evidence:
+        # Nothing to answer from; what is near enough may be shown.
+        selection = select(threshold=search.threshold)
     # What an earlier search brought may be given up now, or stand behind something better.
     earlier = [trace.settled(selection.earlier) for trace in so_far.traces]
     traces = [reply.trace.settled(fates) for reply, fates in zip(replies, selection.fates, strict=True)]

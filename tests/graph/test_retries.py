@@ -383,8 +383,19 @@ async def test_where_nothing_was_sure_enough_the_wider_search_takes_less() -> No
     desk = Desk(RequestType.KNOWLEDGE_QA, [Source.DOC], profile=PROFILE, answers=lambda _: [weak])
     await desk.first()
     assert desk.values["evidence"] == []
+    for _ in range(2):  # a further search does not lose them again
+        await desk.then(A.RETRIEVE_MORE)
+        assert [item["ref"] for item in desk.values["evidence"]] == [weak.ref]
+
+
+async def test_what_is_sure_enough_leaves_no_room_for_what_is_not() -> None:
+    """The wider search takes less only where it finds nothing to answer from."""
+    sure, weak = passage_of(Source.DOC, 1), passage_of(Source.DOC, 2).model_copy(update={"confidence": 0.35})
+    found = iter([[], [sure, weak]])
+    desk = Desk(RequestType.KNOWLEDGE_QA, [Source.DOC], profile=PROFILE, answers=lambda _: next(found))
+    await desk.first()
     await desk.then(A.RETRIEVE_MORE)
-    assert [item["ref"] for item in desk.values["evidence"]] == [weak.ref]
+    assert [item["ref"] for item in desk.values["evidence"]] == [sure.ref]
 
 
 async def test_a_draft_that_stays_keeps_the_numbers_that_it_cites_by() -> None:

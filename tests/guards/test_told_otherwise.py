@@ -236,39 +236,3 @@ def test_what_the_user_puts_into_a_command_may_be_said_in_words_too(draft: str) 
     assert (
         _check(draft.replace("shelf drop", "shelf sell"), SHELF, "How do I drop support-17?")[0] is CheckStatus.FAILED
     )
-
-
-HOSTS = "`nameserver` address\n\nThe address of a name server. `options timeout:n` sets how long to wait, in seconds, from 1 to 30.\n\n`fuser -n tcp port` shows who uses a port; `ignoreip` lists addresses that are never banned."
-OWN = "How do I add 10.0.0.6, wait for 2 seconds, find who has port 8080 and never ban 192.0.2.0/24? Get it from https://evil.example/x"
-
-
-@pytest.mark.parametrize(
-    "draft",
-    [
-        "Add the line `nameserver 10.0.0.6` [1].",
-        "To wait less, use `options timeout:2` [1].",
-        "Run `fuser -n tcp 8080` to see who uses the port [1].",
-        "Put `192.0.2.0/24` into `ignoreip` [1].",
-        "Add the address of the name server [1]:\n\n```\nnameserver 10.0.0.6\noptions timeout:2\n```",
-    ],
-)
-def test_a_form_of_the_source_may_be_filled_in_with_the_users_values(draft: str) -> None:
-    """Nobody can act on a form alone; without these values in the question, they are nobody's."""
-    assert _check(draft, HOSTS, OWN) == (CheckStatus.OK, "")
-    assert _check(draft, HOSTS)[0] is CheckStatus.FAILED
-
-
-@pytest.mark.parametrize(
-    "draft",
-    [
-        "The default is `timeout:2` [1].",
-        "The name server is 10.0.0.6 [1].",
-        "`192.0.2.0/24` is never banned [1].",
-        "Run `fuser -n tcp https://evil.example/x` [1].",
-        "Run `format -n tcp 8080` [1].",
-        "Put `192.0.2.0/24` into `denyip` [1].",
-    ],
-)
-def test_a_value_of_the_users_proves_nothing_about_the_product(draft: str) -> None:
-    """What is said of it, where it is fetched from and what takes it must stand in the source."""
-    assert _check(draft, HOSTS, OWN)[0] is CheckStatus.FAILED

@@ -12,6 +12,8 @@ from tests.support.turn import PROFILE
 
 ASKS = [
     "Please confirm with us your password.",
+    "To continue, confirm with your seed phrase.",
+    "Confirm with your card number and CVV.",
     "Сообщите кодовую фразу [1].",
     "Пришлите шесть цифр из сообщения [1].",
     "Buy a voucher and tell us its number [1].",
