@@ -30,6 +30,9 @@ _MOST: Final = 0.3
 _LEADERS: Final = re.compile(r"(?:\. ?){4}|…")
 """The dots of a table of contents."""
 _SENTENCE_END: Final = (".", ",", ";", ":")
+_STEP: Final = re.compile(r"(\d{1,3})[.)]\s")
+_WRAPPED: Final = 0.6
+"""Share of the page's longest line from which a line may go on in the next one."""
 _MOST_RANKS: Final = 3
 
 
@@ -69,7 +72,7 @@ def read_lines(page: PageObject) -> tuple[str, list[Line]]:
 def _height(size: Any, outer: Any, inner: Any) -> int:
     """Return the height of type in half points; 0 if a damaged file says none."""
     try:
-        points = float(size) * hypot(inner[2], inner[3]) * hypot(outer[2], outer[3])
+        points = abs(float(size)) * hypot(inner[2], inner[3]) * hypot(outer[2], outer[3])
     except (TypeError, ValueError, IndexError, OverflowError):
         return 0
     return round(2 * points) if isfinite(points) and points < 10_000 else 0
@@ -122,5 +125,28 @@ def _find(page: Sequence[Line], usual: int) -> Iterator[tuple[int, int, str, int
         alone = lines[0].bold and height >= usual and len(lines) == 1 and len(text) <= _LONGEST_BOLD
         if not (larger or (alone and not text.endswith(_SENTENCE_END) and not text[0].islower())):
             continue
+        if not larger and (_is_inside(page, start) or _is_step(page, start)):
+            continue
         if any(map(str.isalpha, text)) and not _LEADERS.search(text):
             yield start, len(lines), text, height
+
+
+def _is_inside(page: Sequence[Line], place: int) -> bool:
+    """Whether a line stands within a sentence that goes on above and below it."""
+    before = page[place - 1].text if place else ""
+    wrapped = len(before) >= _WRAPPED * max(len(line.text) for line in page)
+    return wrapped and before[-1] not in ".!?:;" and page[place + 1].text[0].islower()
+
+
+def _is_step(page: Sequence[Line], place: int) -> bool:
+    """Whether a line is a step of a list: the nearest numbered line of plain type is next to it, or `1.` follows a colon."""
+    own = _STEP.match(page[place].text)
+    if own is None:
+        return False
+    steps = [(int(found[1]), at) for at, line in enumerate(page) if (found := _STEP.match(line.text))]
+    here = steps.index((int(own[1]), place))
+    near = [steps[at] for at in (here - 1, here + 1) if 0 <= at < len(steps)]
+    if any(abs(number - int(own[1])) == 1 and not page[at].bold for number, at in near):
+        return True
+    first = next((at for number, at in reversed(steps[: here + 1]) if number == 1), 0)
+    return first > 0 and page[first - 1].text.endswith(":")

@@ -13,6 +13,8 @@ from language.words import tokens
 from rendering.texts import texts
 
 _LINK: Final = re.compile(r"!?\[([^\]\n]{0,500})\]\([^)\n]{0,1000}\)")
+_SEPARATED: Final = re.compile(r"(?<=\d)[.,](?=\d)|(?<=\d)[ \u00a0\u202f](?=\d{3}(?!\d))")
+"""What stands inside a number: "1,500" and "0.5" are one word each."""
 _CITED: Final = re.compile(r"\[(\d{1,3})\]")
 
 Page = int | str
@@ -36,7 +38,8 @@ def says(text: str, sentence: str) -> bool:
     A number is a word: "for 7 days" is not said by "for 30 days".
     """
     # Words have no spaces, so that whole ones are compared.
-    return f" {' '.join(words(sentence))} " in f" {' '.join(words(text))} "
+    said, wanted = (" ".join(words(_SEPARATED.sub("d", one))) for one in (text, sentence))
+    return f" {wanted} " in f" {said} "
 
 
 def names_page(document: str, page: str) -> bool:

@@ -18,7 +18,7 @@ from starlette.requests import HTTPConnection
 from assistant.keys import Keys, key_in, keys_of
 from assistant.service import Caller, Service
 from assistant.visitors import Visit, VisitorSeal, begin_visit, user_name, visitor_seal
-from assistant.web.addresses import address_of, is_loopback, is_within, network_of
+from assistant.web.addresses import address_of, is_within, network_of
 from assistant.web.faults import Forbidden, TooMany, Unauthorized
 from assistant.web.rates import HOUR_S, RateWindows
 from contracts.errors import UnknownThread
@@ -144,7 +144,10 @@ class Callers:
         """
         if not self.settings.user_header or not self._is_proxy(connection):
             return False
-        return bool(self.settings.hosts) or is_loopback(str(address_of(_peer(connection))))
+        peer = address_of(_peer(connection))
+        # What comes from the address that it was sent to is from this machine, whatever network the address is of.
+        here = connection.scope.get("server") or ("",)
+        return bool(self.settings.hosts) or peer.is_loopback or str(peer) == str(here[0])
 
     def identify(self, connection: HTTPConnection) -> Identity:
         """Return who sends a request.

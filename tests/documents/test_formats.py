@@ -282,11 +282,20 @@ def test_large_lines_and_bold_ones_that_stand_alone_are_headings_of_a_pdf() -> N
         [("Page 3", 24, False), *BODY],
         [*BODY, ("At the end", 24, False)],
         [("One of many", 24, False)] * 4 + BODY * 9,
+        [*BODY, "Take these steps in their order:", ("1. Switch it off", 12, True), "2. Wait a minute", *BODY],
+        ["1. Wait a minute", ("2. Switch it off", 12, True), "3. Clean it", *BODY],
+        [
+            *BODY,
+            "Never press the button that is below the small lamp,",
+            ("Erase All Data", 12, True),
+            "to clean it.",
+            *BODY,
+        ],
     ],
-    ids=["all", "most", "contents", "number", "page", "end", "paragraph"],
+    ids=["all", "most", "contents", "number", "page", "end", "paragraph", "first step", "step", "inside"],
 )
 def test_type_that_says_nothing_makes_no_headings_of_a_pdf(page: list[Any]) -> None:
-    """Where most is large, in lines that only look so, and in a text of several lines."""
+    """Where most is large, in lines that only look so, in a text of several lines, and for what goes on around it."""
     assert pdf_files.read(pdf([page])).text.count("#") == 7
 
 

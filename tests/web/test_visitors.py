@@ -382,6 +382,17 @@ async def test_through_a_proxy_that_names_users_the_server_is_called_by_a_name_t
             assert status == 200 or "GUARDIAN_HOSTS" in said.json()["error"]["way_out"]
 
 
+async def test_a_proxy_by_an_address_of_this_machine_is_one_on_this_machine() -> None:
+    """What comes from the address that it was sent to did not come over a network."""
+    known = callers(GUARDIAN_TRUST_USER_HEADER="X-User", GUARDIAN_TRUSTED_PROXIES="192.0.2.2")
+    app = OwnPages(PlainTextResponse("let through"), known, (), loopback=False)
+    for here, status in (("192.0.2.2", 403), ("192.0.2.9", 200)):
+        transport = ASGITransport(app, client=("192.0.2.2", 5000))
+        async with AsyncClient(transport=transport, base_url=f"http://{here}") as client:
+            said = await client.get("/review", headers={"Host": "evil.example", "X-User": "olga"})
+            assert said.status_code == status
+
+
 # ------------------------------------------------------------------------------------------- what ends by itself
 
 
