@@ -6,14 +6,14 @@ A PDF has no paragraphs, tables or lists, only lines in the order in which they 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, NoReturn
 
 from adapters.reading.document import Document, Unfit, check_length, document
 from adapters.reading.markdown import BULLET, STRUCTURE
-from adapters.reading.pdf_lines import Line, PageHeading, find_headings, read_lines
+from adapters.reading.pdf_lines import Line, find_headings, read_lines
 from language.patterns import read_wording
 from language.words import detect
 
@@ -173,8 +173,12 @@ def _assemble_pages(pages: list[list[Line]], chapters: dict[int, list[tuple[int,
     parts: list[str] = []
     deepest = 0
     for number, (lines, headings) in enumerate(zip(pages, find_headings(pages), strict=True)):
-        wanted = list(chapters.get(number, ()))
-        for level, title in [one for one in wanted if not any(_names(one[1], heading) for heading in headings)]:
+        there = {_letters(heading.text) for heading in headings}
+        bookmarks: dict[str, deque[int]] = {}
+        for level, title in chapters.get(number, ()):
+            if (letters := _letters(title)) in there:
+                bookmarks.setdefault(letters, deque()).append(level)
+                continue
             parts.append(f"{'#' * (level + 1)} {_safe(title)}")
             deepest = level
         mark = f"###### {word} {number + 1} {{#page={number + 1}}}"
@@ -182,12 +186,10 @@ def _assemble_pages(pages: list[list[Line]], chapters: dict[int, list[tuple[int,
         for heading in headings:
             if PAGE_HEADING.fullmatch(heading.text):
                 continue
-            chapter = next((one for one in wanted if _names(one[1], heading)), None)
-            if chapter is not None:
+            level = deepest + heading.rank + 1
+            if leads_here := bookmarks.get(_letters(heading.text)):
                 # The bookmark leads to this line, and is its rank.
-                wanted.remove(chapter)
-                deepest = chapter[0]
-            level = chapter[0] if chapter is not None else deepest + heading.rank + 1
+                level = deepest = leads_here.popleft()
             before = lines[begun : heading.start]
             parts += [mark, _prose(before)] if before else []
             parts.append(f"{'#' * min(level + 1, _LOWEST)} {_safe(heading.text)}")
@@ -197,10 +199,9 @@ def _assemble_pages(pages: list[list[Line]], chapters: dict[int, list[tuple[int,
     return "\n\n".join(parts) if any(pages) else ""
 
 
-def _names(title: str, heading: PageHeading) -> bool:
-    """Whether a bookmark is a heading's: its letters are the same, maybe without the number in front."""
-    said, wanted = (_NO_LETTERS.sub("", _NUMBER.sub("", text)).casefold() for text in (heading.text, title))
-    return said == wanted
+def _letters(text: str) -> str:
+    """Return what is equal for a heading and its bookmark: the letters, without a number in front."""
+    return _NO_LETTERS.sub("", _NUMBER.sub("", text)).casefold()
 
 
 def _prose(lines: Sequence[Line]) -> str:
