@@ -33,12 +33,13 @@ from contracts.evidence import EvidenceItem, Fate, QueryTrace
 from contracts.reasons import Reason
 from contracts.report import Finding, PartFinding
 from language.actions import action_in, is_opposed, names_action
-from language.answer_types import AnswerType, answer_type, has_value, is_denied, tells_values
+from language.answer_types import AnswerType, answer_type, denial, has_value, tells_values
 from language.claims import without_citations
 from language.lexicon import STATUS, asking_stems
 from language.message import likest
 from language.patterns import read_wording
-from language.words import stems
+from language.sentences import sentences
+from language.words import rephrase, stems
 
 _WORDING: Final = read_wording(__name__)
 
@@ -89,6 +90,7 @@ class RelevanceQuestion:
         ignored: Stems without meaning here, such as those of the product's name.
         draft: The text of the draft.
         verbatim: Whether it quotes word for word; a model that tells an action in other words read the question first.
+        synonyms: Groups of words for the same, the documents' first.
     """
 
     request_type: RequestType
@@ -101,6 +103,7 @@ class RelevanceQuestion:
     ignored: frozenset[str] = frozenset()
     draft: str = ""
     verbatim: bool = True
+    synonyms: Sequence[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,10 +298,10 @@ def _part(
     refs = tuple(item.ref for item in cited if item.document_key in pages)
     if names or (best.coverage < _LEAST_COVERAGE and (best.near or 0.0) < _NEAR):
         status, missing = PartStatus.NOT_FOUND, names or best.missing
-    elif question.draft and is_opposed(text, without_citations(question.draft)):
+    elif question.draft and is_opposed(text, _said(question, cited)):
         status, missing = PartStatus.NOT_FOUND, (action_in(text) or "",)
     elif best.estimate >= question.sure and not best.lacks:
-        status, missing = _doubts(text, question)
+        status, missing = _doubts(text, question, _said(question, cited))
     elif alone or best.estimate >= _HARDLY:
         status, missing = PartStatus.PARTLY, best.missing
     else:
@@ -306,22 +309,45 @@ def _part(
     return PartFinding(text=text, status=status, estimate=round(best.estimate, 3), refs=refs, missing=missing)
 
 
-def _doubts(text: str, question: RelevanceQuestion) -> tuple[PartStatus, tuple[str, ...]]:
+def _doubts(text: str, question: RelevanceQuestion, said: str) -> tuple[PartStatus, tuple[str, ...]]:
     """Return what a part comes to whose page is sure: answered, or doubtful, with the action that the draft does not name.
 
     A text that says no duration does not answer "How long ...?", and a quotation that renames nothing does not say how to.
     """
-    said, wanted = without_citations(question.draft), answer_type(text)
+    wanted = answer_type(text)
     if not said:
         return PartStatus.ANSWERED, ()
-    action = action_in(text) if question.verbatim and wanted in _OF_ACTIONS else None
-    if action and not names_action(action, said):
-        return PartStatus.PARTLY, (action,)
+    if question.verbatim and wanted in (AnswerType.REASON, AnswerType.TIME) and _STEPS_FIRST.match(said):
+        return PartStatus.PARTLY, ()  # how it is done says neither why nor when
+    asked = (text, *rephrase([text], question.synonyms)) if question.verbatim and wanted in _OF_ACTIONS else ()
+    actions = [action for one in asked if (action := action_in(one))]
+    if actions and not any(names_action(action, said) for action in actions):
+        return PartStatus.PARTLY, (actions[0],)
     if wanted and tells_values(wanted) and not has_value(said, wanted):
         return PartStatus.PARTLY, ()
     return PartStatus.ANSWERED, ()
 
 
+def _said(question: RelevanceQuestion, cited: Sequence[EvidenceItem]) -> str:
+    """Return the draft, and the titles of the sections that it has the sentences of: a quotation leaves its title out."""
+    said = without_citations(question.draft)
+    plain = _letters(said)
+    titles: list[str] = []
+    for item in cited if said else ():
+        title = item.heading.rpartition(" › ")[2] or item.title
+        for line in item.snippet.splitlines():
+            if found := _HEADING.match(line):
+                title = found[1]
+            elif any(len(own := _letters(part)) >= 12 and own in plain for part in sentences(line)):
+                titles.append(title)
+    return "\n".join((said, *dict.fromkeys(titles)))
+
+
+def _letters(text: str) -> str:
+    return "".join(re.findall(r"[^\W_]", text.casefold()))
+
+
+_STEPS_FIRST: Final = re.compile(r"[^\n]{0,200}:?\s+1[.)] ")
 _OF_ACTIONS: Final = (None, AnswerType.MANNER)
 
 
@@ -456,12 +482,12 @@ def _number(ref: str) -> int:
 
 def _asks_this(item: EvidenceItem, query: str, weights: Mapping[str, float]) -> bool:
     """Whether a heading of a passage is the question in other words: the same content words, wanting the same of them."""
-    wanted, denied, said = answer_type(query), is_denied(query), frozenset(stems(query))
+    wanted, denied, said = answer_type(query), denial(query), frozenset(stems(query))
     own = (item.heading.rpartition(" › ")[2], *_HEADING.findall(item.snippet))
     return len(weights) > 1 and any(
         words.issuperset(weights)
         and words.issubset(said)
-        and is_denied(heading) is denied
+        and denial(heading) == denied
         and answer_type(heading) in (None, wanted)
         for heading in own
         for words in [frozenset(stems(heading))]

@@ -14,6 +14,10 @@ _WORDING: Final = read_wording(__name__)
 
 _ASKS: Final = (_WORDING.pattern("asks_en"), _WORDING.pattern("asks_ru"))
 _LIGHT: Final = frozenset(map(stem, _WORDING.words("light")))
+_EVERYDAY: Final = frozenset(_WORDING.words("everyday"))
+_LABEL: Final = re.compile(r"\*\*[^*\n]{1,80}\*\*|«[^»\n]{1,80}»|“[^”\n]{1,80}”|`[^`\n]{1,80}`")
+_LEAST_SHARED: Final = 5
+"""Letters that a verb and its noun begin with."""
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _PHRASAL: Final = re.compile(
     r"\b(turn|switch)(?:ed|ing|s)?(?: \w{1,12}){0,3}? (on|off)\b(?:(?: and | or |/)(on|off)\b)?"
@@ -38,9 +42,9 @@ def is_opposed(question: str, text: str) -> bool:
     """Whether a text speaks of the opposite of the action that a question asks for, and never of this one."""
     if (action := action_in(question)) is None:
         return False
-    words = _words_of(text)
+    words, told = _words_of(text), _words_of(_LABEL.sub(" ", text)).difference(_EVERYDAY)
     return any(
-        _among([action], own) and _among(words, other) and not _among(words, own)
+        _among([action], own) and _among(told, other) and not _among(words, own)
         for sides in _SIDES
         for own, other in (sides, sides[::-1])
     )
@@ -50,7 +54,18 @@ def names_action(action: str, text: str) -> bool:
     """Whether a text has an action's verb, or another one for the same: "reduce" for "lower"."""
     words = _words_of(text)
     same = [side for sides in _SIDES for side in sides if _among([action], side)]
-    return stem(action) in map(stem, words) or any(_among(words, side) for side in same)
+    return any(_same_action(action, word) for word in words) or any(_among(words, side) for side in same)
+
+
+def _same_action(action: str, word: str) -> bool:
+    """Whether a word has the stem of an action, or is a noun of it: "payment", "перенос"."""
+    one, other = stem(action), stem(word)
+    shared = max(_LEAST_SHARED, len(one) - 2)
+    return (
+        one == other
+        or (len(one) > 2 and word.startswith(one))
+        or (len(one) >= shared and one[:shared] == other[:shared])
+    )
 
 
 def _words_of(text: str) -> frozenset[str]:

@@ -46,6 +46,7 @@ _VALUES: Final = {
     AnswerType.TIME: _WORDING.pattern("time_value"),
 }
 _DENIED: Final = _WORDING.pattern("denied")
+_LACKING: Final = _WORDING.pattern("lacking")
 
 
 def answer_type(question: str) -> AnswerType | None:
@@ -65,6 +66,8 @@ def tells_values(kind: AnswerType) -> bool:
     return kind in _VALUES and kind is not AnswerType.TIME
 
 
-def is_denied(text: str) -> bool:
-    """Whether a question or a heading speaks of what is not done, or does not work."""
-    return _DENIED.search(text) is not None
+def denial(text: str) -> str:
+    """Return how a question or a heading denies: `not`, `without`, or nothing: "not" comes first if it does both."""
+    if _DENIED.search(text):
+        return "not"
+    return "without" if _LACKING.search(text) else ""

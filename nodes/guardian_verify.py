@@ -294,6 +294,7 @@ def _relevance(
             ignored=frozenset(stems(profile.product)),
             draft=state["draft_answer"],
             verbatim=verbatim,
+            synonyms=profile.synonyms,
         )
     )
 

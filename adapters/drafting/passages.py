@@ -112,6 +112,7 @@ def _read(
     heading = " — ".join(filter(None, dict.fromkeys((title, above))))
     found: list[Unit] = []
     lead = ""
+    path: list[tuple[int, str]] = []
 
     def add(lead_text: str, body: Block | None) -> None:
         # A step that was left out, as an order to the reader is, would be missing without a word.
@@ -132,7 +133,9 @@ def _read(
             add(lead, None)
             lead = ""
         if block.kind is BlockKind.HEADING:
-            own = heading_text(block.text)
+            level = len(block.text) - len(block.text.lstrip("#"))
+            path = [*(one for one in path if one[0] < level), (level, heading_text(block.text))]
+            own = " › ".join(said for _, said in path)
             heading = " — ".join(filter(None, dict.fromkeys((title, above, own))))
         elif block.kind in (BlockKind.PARAGRAPH, BlockKind.QUOTE):
             lead = re.sub(r"^>[ \t]?", "", block.text, flags=re.MULTILINE).strip().lstrip("—– ")

@@ -12,7 +12,7 @@ from adapters.drafting.quotation import GOES_ON, LONG_BODY, section_of
 from contracts.enums import RequestType, RequiredAction, Source
 from contracts.ports import DraftRequest
 from language.actions import is_opposed
-from language.answer_types import answer_type, has_value, is_denied
+from language.answer_types import AnswerType, answer_type, denial, has_value
 from language.blocks import BlockKind
 from language.patterns import read_wording
 from language.words import Phrases, stems
@@ -66,6 +66,7 @@ _REMEDY = _WORDING.pattern("remedy")
 _COMPLAINT = _WORDING.pattern("complaint")
 _OF_ITSELF = _WORDING.pattern("of_itself")
 _YES_OR_NO = _WORDING.pattern("yes_or_no")
+_WHO = _WORDING.pattern("who")
 _WARNS = _WORDING.pattern("warns")
 _OF_PAGES: Final = (Source.DOC, Source.POLICY)
 
@@ -164,11 +165,12 @@ def _type_bonus(unit: Unit, question: str, weights: _Weights) -> float:
         bonus += _VALUE_BONUS * weights.share(unit.words | unit.heading_words)
     if is_opposed(question, f"{title}\n{unit.lead}"):
         bonus -= _OPPOSED
-    if is_denied(title) and not is_denied(question):
+    asked, told = denial(question), denial(title)
+    if told and told != asked:
         bonus -= _OTHER_POLARITY
-    elif is_denied(question) and is_denied(title):
+    elif asked and told:
         bonus += _SAME_DENIAL * weights.share(unit.heading_words)
-    elif is_denied(question) and is_denied(unit.lead):
+    elif asked and denial(unit.lead) == asked:
         bonus += _OTHER_POLARITY * weights.share(unit.words)
     return bonus
 
@@ -243,7 +245,8 @@ def _steps_first(ranked: list[ScoredUnit]) -> list[ScoredUnit]:
 class _Company:
     """What is quoted beside the best unit of a question."""
 
-    def __init__(self, best: ScoredUnit, weights: _Weights) -> None:
+    def __init__(self, best: ScoredUnit, weights: _Weights, question: str) -> None:
+        self._question = question
         self.best = best
         self.chosen = [best]
         self.size = len(best.unit.text)
@@ -267,6 +270,16 @@ class _Company:
         more = self._weights.share(self._covered | unit.words) - self._weights.share(self._covered)
         return more >= _ADDS
 
+    def _needs_no_other(self) -> bool:
+        """Whether the section of the best unit says the whole question: its words, and what is wanted of them."""
+        best, title = self.best.unit, section_of(self.best.unit)
+        if not title or self._weights.share(best.words | best.heading_words) < _SAYS_ALL:
+            return False
+        wanted = answer_type(self._question)
+        if wanted in (None, AnswerType.MANNER):
+            return not _WHO.match(self._question)
+        return answer_type(title) is wanted or has_value(best.text, wanted)
+
     def surround(self, passage: Mapping[int, Unit]) -> None:
         """Add the units around the best one, as far as there is room.
 
@@ -280,9 +293,9 @@ class _Company:
             first -= 1
             self.add(passage[first])
         # Sections behind its own come last, and none before it: there, a remedy has its complaint.
-        # A section whose title and text say the whole question needs none of the others.
-        whole = self._weights.share(best.words | best.heading_words) >= _SAYS_ALL and bool(section_of(best))
-        others = set[str]() if whole else {unit.heading for unit in passage.values()}
+        # Its subsections belong to a section that needs none of the others.
+        alone = f"{best.heading} › " if self._needs_no_other() else ""
+        others = {unit.heading for unit in passage.values() if unit.heading.startswith(alone)}
         for headings in ({best.heading}, others):
             grown = True
             while grown:
@@ -318,7 +331,7 @@ def _with_company(
     best = ranked[0]
     if lookup_of(best.unit, request):
         return _rows(ranked, request)
-    company = _Company(best, weights)
+    company = _Company(best, weights, request.subqueries[best.question])
     company.surround({unit.order: unit for unit in candidates if unit.source == best.unit.source})
     for scored in ranked[1:]:
         if company.added >= _MOST_BESIDE or scored.score < _SECOND_BEST * best.score:

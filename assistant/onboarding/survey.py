@@ -231,6 +231,10 @@ class _FoundNames:
         return key
 
 
+_NO_NAME_BEHIND: Final = re.compile(
+    r"(?:^|\s)(?:press|click|choose|select|tap|open|tick|an?|the|нажмите|выберите|откройте|отметьте|кнопку|раздел|вкладку|меню)$",
+    re.IGNORECASE,
+)
 _ENDS: Final = re.compile(r"[.!?:;\n|]+")
 _LEADS_ON: Final = re.compile(r"[\s»\"*]{0,3}[>→›/]")
 _COMES_FROM: Final = re.compile(r"[>→›/][\s«\"*]{0,3}$")

@@ -963,9 +963,22 @@ async def test_the_section_that_says_what_is_wanted_is_quoted_alone(question: st
     assert sum(other in draft.text for other in ("1. Stop the kettle", "once a day", "two minutes")) == 1
 
 
+async def test_a_section_that_is_quoted_alone_keeps_its_subsections() -> None:
+    """They belong to it; what stands beside it does not."""
+    page = (
+        "## Cleaning the kettle\n\nThere are two ways of cleaning the kettle.\n\n### By hand\n\nUse a brush.\n\n"
+        "### By vinegar\n\nUse a cup of vinegar.\n\n## Selling\n\nKettles are sold in May."
+    )
+    draft = await drafted("How do I clean the kettle?", page)
+    assert "Use a brush" in draft.text
+    assert "cup of vinegar" in draft.text
+    assert "sold in May" not in draft.text
+
+
 @pytest.mark.parametrize(
     ("question", "said", "not_said"),
     [
+        ("The kettle does not start", "Plug it in", "without a lid"),
         ("How do I delete a cup?", "Press the bin", "Press the plus"),
         ("The lid does not open", "Press it shut", "The lid opens"),
         ("How do I open the lid?", "The lid opens", "Press it shut"),
@@ -978,7 +991,9 @@ async def test_a_section_on_the_contrary_is_not_quoted(question: str, said: str,
         "## Add a cup\n\nTo add a cup, open the list of cups. Press the plus for each cup.\n\n"
         "## Remove a cup\n\nOpen the list of cups. Press the bin.\n\n"
         "## Open the lid\n\nThe lid opens by the button.\n\n"
-        "## What if the lid does not open?\n\nPress it shut with your hand.",
+        "## What if the lid does not open?\n\nPress it shut with your hand.\n\n"
+        "## Start without a lid\n\nThe kettle starts without a lid, too.\n\n"
+        "## If the kettle does not start\n\nPlug it in.",
     )
     assert said in draft.text
     assert not_said not in draft.text

@@ -243,6 +243,27 @@ def test_an_action_that_the_draft_does_not_name_is_doubtful() -> None:
     assert found(parts=[asks], traces=traces, draft="Get rid of the conversation [1].", verbatim=False).status is OK
 
 
+def test_the_title_of_a_quoted_section_and_a_synonym_name_the_action() -> None:
+    """A quotation leaves its title out, and users say it otherwise than the documents."""
+    asks = "How do I log in?"
+    page = item("access", "## Sign in\n\nType your name and your password.")
+    traces = [trace(asks, (page, 20.0), (NOTES, 8.0), words={"log": 3.0})]
+    known: dict[str, object] = {"parts": [asks], "traces": traces, "evidence": [page, NOTES]}
+    known |= {"cited": frozenset({page.ref}), "draft": "Type your name and your password [1]."}
+    assert found(**known).status is not OK
+    words = [trace(asks, (page, 20.0), (NOTES, 8.0), words={"password": 3.0})]
+    assert found(**known | {"traces": words, "synonyms": (("sign in", "log in"),)}).status is OK
+
+
+def test_steps_say_neither_why_nor_when() -> None:
+    """They are quoted where somebody asks how."""
+    asks = "Why was the conversation cancelled?"
+    traces = [trace(asks, (CHAT, 20.0), (NOTES, 8.0), words={"conversation": 3.0})]
+    steps = "Cancel a conversation:\n\n1. Open it [1].\n2. Press Cancel [1]."
+    assert found(parts=[asks], traces=traces, draft=steps).status is DOUBTFUL
+    assert found(parts=[asks], traces=traces, draft="The conversation was too long [1].").status is OK
+
+
 def test_a_text_without_a_duration_is_no_answer_to_how_long() -> None:
     """The page may be right and the place on it wrong: it is shown, and not stated."""
     asks = "How long is a conversation kept?"

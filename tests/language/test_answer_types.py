@@ -24,6 +24,9 @@ T = AnswerType
         ("What happens when it is full?", T.CONSEQUENCE),
         ("What is a profile?", None),
         ("Where is it kept, and for how long?", T.PLACE),
+        ("Почему не открывается?", T.REASON),
+        ("На сколько устройств его хватает?", T.AMOUNT),
+        ("How many times can I enter the PIN?", T.AMOUNT),
         ("Сколько раз в день?", T.FREQUENCY),
         ("Сколько дней хранится копия?", T.DURATION),
         ("Сколько стоит месяц?", T.COST),
@@ -52,6 +55,7 @@ def test_steps_are_no_frequency_and_a_manner_is_not_told_by_values() -> None:
         ("is it possible to rename a key", "rename"),
         ("could you help me locate my phone", "locate"),
         ("How can I turn off the alarm?", "turn-off"),
+        ("How can I permanently delete it?", "delete"),
         ("Как заблокировать курьера?", "заблокировать"),
         ("хочу быстро сменить пароль", "сменить"),
         ("How do I get help?", None),
@@ -71,6 +75,9 @@ def test_the_action_of_a_question_is_its_first_verb_that_names_one(question: str
         ("How do I delete a courier?", "Add a courier", True),
         ("How do I delete a courier?", "Add or remove a courier", False),
         ("How do I delete a courier?", "Block a courier", False),
+        ("How do I disable the lamp?", "Clear the box **Enable the lamp**", False),
+        ("How do I close my account?", "Open the settings", False),
+        ("How do I delete a courier?", "Type the address of the courier", False),
         ("How can I turn off the alarm?", "Turn the alarm on", True),
         ("How can I turn off the alarm?", "Turn it on and off", False),
         ("Как разблокировать карту?", "Заблокировать карту", True),
@@ -88,4 +95,6 @@ def test_another_verb_for_the_same_names_an_action() -> None:
     """Documents that reduce a number say how to lower it; those that raise it do not."""
     assert names_action("сократить", "Уменьшить число лицензий")
     assert names_action("rename", "Renaming a key")
+    assert names_action("pay", "Payment by card")
+    assert names_action("удалить", "Удаление смены")
     assert not names_action("rename", "Creating a key")

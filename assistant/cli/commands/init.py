@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     draft = _draft(options, folder, survey, say)
     target = at_home(options.out) if options.out else Path(f"{draft.name}.toml")
     _write(target, draft, survey, folder, force=options.force)
-    print(say["init_written"].format(path=target))
+    print(say["init_written"].format(path=target, product=draft.product))
 
     deployed = deployment(str(target))
     print(index(deployed, profile_folders(deployed)))
