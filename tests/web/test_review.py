@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +202,27 @@ async def test_a_form_that_cannot_be_done_changes_nothing_and_says_why(desk: Des
         assert "/tmp" not in said.text  # noqa: S108  # no file of the server is named
         listed = await client.get("/review/export", params={"format": "jsonl", "handled": "yes"})
         assert listed.text == ""
+
+
+async def test_a_refused_form_comes_back_with_all_that_was_typed_and_a_fine_one_empty(desk: Desk) -> None:
+    """Whoever misspells one page corrects that page alone; what they typed is text there, and nothing else."""
+    case = {
+        "pages": "en/restoer.md\ncorpus",
+        "must_say": f"{EVIL}</textarea>",
+        "must_not_say": "a & b",
+        "ending": "answered",
+    }
+    fields = '<textarea name="{}"[^>]*>([^<]*)</textarea>'
+    async with reviewing(desk) as client:
+        said = await client.post("/review/turn", params=TURN, data={"do": "case", **case})
+        for name in ("pages", "must_say", "must_not_say"):
+            assert [unescape(text) for text in re.findall(fields.format(name), said.text)] == [case[name]]
+        assert '<option value="answered" selected>' in said.text
+        note = "n" * 4001
+        said = await client.post("/review/turn", params=TURN, data={"do": "note", "note": note})
+        assert (said.status_code, re.findall(fields.format("note"), said.text)) == (400, [note])
+        shown = await client.get("/review/turn", params=TURN)
+        assert [re.findall(fields.format(name), shown.text) for name in ("pages", "note")] == [[""], [""]]
 
 
 async def test_the_review_stays_in_the_chosen_language(desk: Desk) -> None:

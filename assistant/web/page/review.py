@@ -145,13 +145,15 @@ async def show_turn(visit: Visit, c: str = "", t: str = "", said: str = "") -> R
 
 @router.post(TURN)
 async def change_turn(request: Request, visit: Visit, c: str = "", t: str = "") -> Response:
-    """Do with a turn what a form asks for, and show it again."""
+    """Do with a turn what a form asks for, and show it again; after a fault, with all that was typed."""
+    form: Mapping[str, str] = {}
     try:
-        said = await _do(visit, (c, t), _form(await request.body()))
+        form = _form(await request.body())
+        said = await _do(visit, (c, t), form)
     except UnknownThread:
         raise RefusedVisit(404, visit.look, "unknown") from None
     except GuardianError as error:
-        return await _turn_page(visit, (c, t), _told(error, visit.look), 400)
+        return await _turn_page(visit, (c, t), _told(error, visit.look), 400, form)
     place = {"c": c, "t": t, "said": said, "lang": str(visit.look.language)}
     return RedirectResponse(f"{TURN}?{urlencode(place)}", 303, _HEADERS)
 
@@ -185,12 +187,14 @@ async def _do(visit: _Visit, place: tuple[str, str], form: Mapping[str, str]) ->
             raise ReviewFault("no_form")
 
 
-async def _turn_page(visit: _Visit, place: tuple[str, str], notice: str = "", status: int = 200) -> Response:
+async def _turn_page(
+    visit: _Visit, place: tuple[str, str], notice: str = "", status: int = 200, form: Mapping[str, str] | None = None
+) -> Response:
     try:
         turn = await visit.desk.open(*place, visit.who)
     except UnknownThread:
         raise RefusedVisit(404, visit.look, "unknown") from None
-    html = await asyncio.to_thread(turn_html, turn, {"lang": str(visit.look.language)}, visit.look, notice)
+    html = await asyncio.to_thread(turn_html, turn, {"lang": str(visit.look.language)}, visit.look, notice, form or {})
     return _page(html, status)
 
 

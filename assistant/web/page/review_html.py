@@ -48,7 +48,7 @@ def list_html(page: TurnPage, params: Params, look: Look, notice: str = "") -> s
     return small_page(_say(look, "title"), "".join(body), look, kind="review")
 
 
-def turn_html(turn: ReviewedTurn, params: Params, look: Look, notice: str = "") -> str:
+def turn_html(turn: ReviewedTurn, params: Params, look: Look, notice: str, form: Mapping[str, str]) -> str:
     """Return the page of one turn.
 
     Args:
@@ -56,6 +56,7 @@ def turn_html(turn: ReviewedTurn, params: Params, look: Look, notice: str = "") 
         params: The language, and what else stays in addresses.
         look: How it looks.
         notice: What was done, or why it was not; may be empty.
+        form: The fields of a form that was refused, which are filled again; otherwise empty.
     """
     record = turn.record
     body = (
@@ -69,7 +70,7 @@ def turn_html(turn: ReviewedTurn, params: Params, look: Look, notice: str = "") 
         _section(look, "claims", "".join(_claim(claim, look) for claim in turn.claims)),
         _section(look, "after", _list(turn.after)),
         _section(look, "degraded", _list(turn.degraded)),
-        _deeds(record, params, look),
+        _deeds(record, params, look, form),
     )
     title = f"{_say(look, 'one')} {words(record.thread)} · {record.number}"
     return small_page(title, "".join(body), look, kind="review")
@@ -237,7 +238,7 @@ def _claim(claim: ReviewedClaim, look: Look) -> str:
     )
 
 
-def _deeds(record: TurnRecord, params: Params, look: Look) -> str:
+def _deeds(record: TurnRecord, params: Params, look: Look, typed: Mapping[str, str]) -> str:
     action = _address(TURN, {"c": record.thread, "t": record.turn, **_lang(params)})
 
     def form(do: str, inside: str, button: str) -> str:
@@ -247,12 +248,13 @@ def _deeds(record: TurnRecord, params: Params, look: Look) -> str:
         )
 
     endings = [(str(one), look.words[f"outcome_{one}"]) for one in Outcome]
-    note = f'<label>{_say(look, "note")}<textarea name="note" rows="3" maxlength="4000">{words(record.note)}</textarea></label>'
+    noted = words(typed.get("note", record.note))
+    note = f'<label>{_say(look, "note")}<textarea name="note" rows="3" maxlength="4000">{noted}</textarea></label>'
     texts = "".join(
-        f'<label>{_say(look, name)}<textarea name="{field}" rows="2"></textarea></label>'
+        f'<label>{_say(look, name)}<textarea name="{field}" rows="2">{words(typed.get(field, ""))}</textarea></label>'
         for field, name in (("pages", "right_pages"), ("must_say", "must_say"), ("must_not_say", "must_not_say"))
     )
-    label = f"{_select('ending', endings, '', look)}{texts}"
+    label = f"{_select('ending', endings, typed.get('ending', ''), look)}{texts}"
     return (
         f'<section class="deeds"><h2>{_say(look, "deeds")}</h2>'
         f"{form('unhandle' if record.handled else 'handle', '', 'do_unhandle' if record.handled else 'do_handle')}"
