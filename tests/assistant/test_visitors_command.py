@@ -61,6 +61,9 @@ def test_erasing_leaves_nothing_of_a_visitor_and_all_of_the_others(desk: Desk) -
     assert (erased.code, erased.err) == (0, "")
     assert "conversations: 2" in erased.out
     assert "Not erased" in erased.out
+    # What stays in the data folder is named, with its place.
+    assert str(desk.folder / "review_cases.jsonl") in erased.out
+    assert "the record of looks" in erased.out
     assert set(_count_kept(desk, VISITOR).values()) == {0}
     assert {name: _count_kept(desk, name) for name in others} == others
     desk.here("visitors", "erase", VISITOR).complains(1, VISITOR, "guardian visitors list")

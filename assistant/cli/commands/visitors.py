@@ -84,7 +84,7 @@ async def _erase(deployed: Deployment, options: argparse.Namespace) -> int:
         print(json.dumps({"erased": name, "conversations": found, "left_over": left_over}, indent=2))
         return 0
     print(say["visitors_erased"].format(name=name, count=len(found)))
-    print(say["visitors_out_of_reach"])
+    print(say["visitors_out_of_reach"].format(cases=deployed.review_cases_file))
     if left_over:
         print(say["visitors_left_over"].format(why=left_over), file=sys.stderr)
     return 0
