@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
-"""Asked by machines that have no key and must never be kept waiting."""
+"""Asked by machines that have no key, use whatever name they like, and must never be kept waiting."""
 WRONG_KEYS: Final = 20
 """How many wrong keys an address may send in a minute."""
 _SENDERS: Final = {
@@ -239,7 +239,8 @@ class OwnPages:
     a request comes from (`Sec-Fetch-Site`, `Origin`), which separates foreign pages from our own. Programs send neither
     header. If a foreign name was made to point here (DNS rebinding), the browser takes its page for our own. So on
     loopback, where neither keys are used nor a proxy is in front that callers are told apart behind, only loopback names
-    get an answer. Where a proxy on this machine names users, GUARDIAN_HOSTS do, too, and no others.
+    get an answer. Where a proxy on this machine names users, GUARDIAN_HOSTS do, too, and no others. `OPEN_PATHS` are
+    answered by any name: there is nothing in them that a foreign page may not read.
 
     Args:
         app: The protected application.
@@ -264,10 +265,7 @@ class OwnPages:
     def _is_known(self, host: str) -> bool:
         return _is_loopback_name(host) or _name_of(host) in self._callers.settings.hosts
 
-    def _refusal(self, scope: Scope) -> Forbidden | None:
-        connection = HTTPConnection(scope)
-        headers = connection.headers
-        host = headers.get("host", "")
+    def _foreign_host(self, connection: HTTPConnection, host: str) -> Forbidden | None:
         if self._callers.checks_host(connection) and not self._is_known(host):
             return Forbidden(
                 "The proxy calls this server by a name that it does not know.",
@@ -280,6 +278,14 @@ class OwnPages:
                 "This server answers on this machine's own names alone, as it asks for no API keys.",
                 f"Call it 127.0.0.1 or localhost, or make a key: `guardian keys add NAME`{proxy}.",
             )
+        return None
+
+    def _refusal(self, scope: Scope) -> Forbidden | None:
+        connection = HTTPConnection(scope)
+        headers = connection.headers
+        host = headers.get("host", "")
+        if scope["path"] not in OPEN_PATHS and (refusal := self._foreign_host(connection, host)) is not None:
+            return refusal
         origin = headers.get("origin", "")
         # Other sites may ask what is for programs, and send no form of a page.
         named = origin in self._origins and is_for_programs(scope["path"])

@@ -21,7 +21,7 @@ from assistant.visitors import Visit, VisitorSeal, user_name, visitor_seal
 from assistant.web.callers import Callers, Kind
 from assistant.web.expiry import daily_expiry
 from assistant.web.faults import TooMany
-from assistant.web.limits import OwnPages, RateLimits
+from assistant.web.limits import OPEN_PATHS, OwnPages, RateLimits
 from contracts.errors import ConfigError, GuardianError, ThreadError
 from contracts.profile import UNNAMED, Profile, Role
 from tests.support.cli_helpers import QUESTION, Desk
@@ -391,6 +391,20 @@ async def test_a_proxy_by_an_address_of_this_machine_is_one_on_this_machine() ->
         async with AsyncClient(transport=transport, base_url=f"http://{here}") as client:
             said = await client.get("/review", headers={"Host": "evil.example", "X-User": "olga"})
             assert said.status_code == status
+
+
+async def test_a_probe_asks_whether_the_server_is_well_by_any_name() -> None:
+    """A probe on a proxy's machine, or a container's, has no say in its `Host`; what it reads is nobody's secret."""
+    named = callers(
+        GUARDIAN_TRUST_USER_HEADER="X-User", GUARDIAN_TRUSTED_PROXIES="127.0.0.1", GUARDIAN_HOSTS="chat.example"
+    )
+    for known in (named, callers()):
+        app = OwnPages(PlainTextResponse("let through"), known, (), loopback=True)
+        async with AsyncClient(transport=ASGITransport(app), base_url="http://probe.example") as client:
+            for path in sorted(OPEN_PATHS):
+                assert (await client.get(path)).status_code == 200
+            for path in ("/healthz/", "/readyz/../review", "/metrics", "//healthz"):
+                assert (await client.get(path)).status_code == 403
 
 
 # ------------------------------------------------------------------------------------------- what ends by itself
