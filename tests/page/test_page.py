@@ -16,6 +16,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from assistant.deployment import deployment
 from assistant.keys import keys_of
+from assistant.turns.transcript import MAX_TITLE_CHARS
 from tests.page.conftest import EVIL_SENTENCE, LEFT, PATIENCE_MS, Served, Wire
 from tests.support.cli_helpers import Desk
 
@@ -401,6 +402,8 @@ def test_a_conversation_is_renamed_pinned_found_and_deleted_by_keyboard(served: 
         page.keyboard.press("Escape")
         expect(rename).to_be_focused()
         rename.press("Enter")
+        # A longer title would be refused where a phone shows nothing of it.
+        expect(asking.get_by_role("textbox")).to_have_attribute("maxlength", str(MAX_TITLE_CHARS))
         page.keyboard.type("Lending <b>")
         page.keyboard.press("Enter")
         page.get_by_role("button", name="Pin: Lending <b>").click()
@@ -808,6 +811,19 @@ def test_a_phone_shows_all_without_scrolling_sideways(served: Served) -> None:
         expect(page.locator("#g-more > :visible")).to_have_text(["Review", "Documents", "Export", "Share"])
         picture(page, "phone-menu")
         page.keyboard.press("Escape")
+        expect(page.locator("#g-more")).not_to_be_visible()
+        expect(more).to_be_focused()
+        # Tab leads through the menu and, past its end, closes it; of what was chosen, the focus is where it opened.
+        more.press("Enter")
+        for _ in range(4):
+            page.keyboard.press("Tab")
+        expect(page.locator("#g-more [data-act=share]")).to_be_focused()
+        page.keyboard.press("Tab")
+        expect(page.locator("#g-more")).not_to_be_visible()
+        expect(more).to_have_attribute("aria-expanded", "false")
+        more.press("Enter")
+        page.locator("#g-more [data-act=share]").press("Enter")
+        expect(page.locator(".notice")).to_contain_text("until")
         expect(page.locator("#g-more")).not_to_be_visible()
         expect(more).to_be_focused()
     served.model.script(told("en"))

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Final
 
 from assistant.turns.progress import phrases
+from assistant.turns.transcript import MAX_TITLE_CHARS
 from contracts.enums import Language
 
 _SAID: Final = (
@@ -38,6 +39,7 @@ def head(languages: Sequence[Language], *, visitors: bool = False) -> str:
     said = {str(language): {name: phrases(language)[f"page_{name}"] for name in _SAID} for language in languages}
     words = json.dumps(said).replace("<", "\\u003c")
     script = _SCRIPT.replace("__WORDS__", words).replace("__VISITORS__", json.dumps(visitors))
+    script = script.replace("__TITLE__", str(MAX_TITLE_CHARS))
     return f"<script>\n{script}</script>\n"
 
 

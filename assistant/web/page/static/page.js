@@ -1,6 +1,7 @@
 (() => {
   const WORDS = __WORDS__;
   const VISITORS = __VISITORS__;
+  const TITLE = __TITLE__;  // characters of the longest title
   const framed = window.parent !== window;
   const stored = (name) => { try { return localStorage.getItem(name) || ""; } catch { return ""; } };
   const store = (name, value) => { try { localStorage.setItem(name, value); } catch { /* private window */ } };
@@ -253,7 +254,7 @@
   // In a frame of another site, browsers open no `prompt` and no `confirm`. Of what is asked without a text to change,
   // the answer is empty; `null` where it was broken off.
   const answered = (button, text, value) => new Promise((done) => {
-    const field = value === undefined ? null : made("input", { type: "text", value, ariaLabel: text });
+    const field = value === undefined ? null : made("input", { type: "text", value, maxLength: TITLE, ariaLabel: text });
     const cancel = made("button", { type: "button", textContent: say().cancel });
     const deed = made("button", { type: "submit", className: "main", textContent: button.title });
     const form = made("form", {}, made("h2", { textContent: button.ariaLabel }), made("p", { textContent: text }),
@@ -343,7 +344,10 @@
     dialog.showModal();
   };
   document.addEventListener("click", (event) => {
+    const menu = document.body.classList.contains("more-open");
     if (!event.target.closest || !event.target.closest("[data-act=more]")) opening(false);
+    // The chosen item is hidden with its menu, and the focus would be nowhere; what it opens may take it from here.
+    if (menu && event.target.closest && event.target.closest("#g-more")) document.querySelector("[data-act=more]").focus();
     const link = (framed || token) && event.target.closest && event.target.closest("a[href^='/page/']");
     if (link) { event.preventDefault(); inside(link); return; }
     // The page's base is the server's address without the conversation: followed as it is, `#place` would leave it.
@@ -356,6 +360,12 @@
     if (document.body.classList.contains("side-open") && !event.target.closest("#g-side, dialog")) {
       document.body.classList.remove("side-open");
     }
+  });
+  // Where the focus went elsewhere, the menu closes; a window that is left, or a press on nothing, moves it nowhere.
+  document.addEventListener("focusout", (event) => {
+    const to = event.relatedTarget;
+    if (to && event.target.closest && event.target.closest("#g-more, [data-act=more]") &&
+      !to.closest("#g-more, [data-act=more]")) opening(false);
   });
   // What a citation shows stands below it, or above where there is no room, inside the window.
   const hinted = (event) => {
