@@ -397,6 +397,12 @@ async def test_a_prompt_that_a_chat_client_sends_by_itself_is_not_counted_and_no
 
         background, question = KINDS[BackgroundPrompt.TAGS], "How do I lend a book?"
         assert [await code(background) for _ in range(3)] == [200, 200, 200]
+        # Nor does what is refused before it is a question: for its model, or for its form.
+        for body in ({"model": "gpt", "messages": [{"role": "user", "content": question}]}, {"model": NAME}):
+            assert (await client.post("/v1/chat/completions", json=body, headers=bearing(slow))).status_code in (
+                400,
+                404,
+            )
         assert (await client.get("/v1/none", headers=bearing(slow))).status_code == 404
         assert [await code(said) for said in (question, question, background)] == [200, 429, 200]
         told = figures((await client.get("/metrics", headers=bearing(keys_at(own).add("other", "operator")))).text)
