@@ -102,14 +102,39 @@ def _read_header(text: str) -> str:
     return text.lower()
 
 
+def _read_host(text: str) -> str:
+    """Return a host as browsers send it: a name in ASCII and small letters, or an address without brackets.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    if ":" in text:
+        address = ip_address(text[1:-1] if text.startswith("[") and text.endswith("]") else text)
+        if "%" in text:
+            raise ValueError  # a zone is this machine's own, and no browser sends it
+        return str(address)
+    name = text.lower().rstrip(".")
+    if not name.isascii():
+        plain = name.encode("idna")
+        # Python's codec makes "ss" of "ß", which is somebody else's domain; browsers do not.
+        if plain.decode("idna") != name:
+            raise ValueError
+        name = plain.decode("ascii")
+    if not _HOST.fullmatch(name):
+        raise ValueError
+    return name
+
+
 def _read_hosts(text: str) -> frozenset[str]:
-    words = [word.lower().rstrip(".") for word in _words(text)]
-    if not all(_HOST.fullmatch(word) for word in words):
+    try:
+        return frozenset(map(_read_host, _words(text)))
+    except ValueError:
         raise refusal(
-            "has something in it that is no name of a host.",
-            "Write names alone, without scheme and port, with commas between: chat.shop.example,10.0.0.7.",
-        )
-    return frozenset(words)
+            "has something in it that is no name and no address of a host.",
+            "Write names or addresses alone, without scheme and port, with commas between: "
+            "chat.shop.example,чат.магазин.рф,10.0.0.7,[fd00::2]. If a name with other letters than ASCII is refused, "
+            "write it as browsers send it: xn--….",
+        ) from None
 
 
 def _read_index(text: str) -> str:
@@ -196,7 +221,7 @@ Folder = Annotated[Path, PlainValidator(_read_folder)]
 Header = Annotated[str, AfterValidator(_read_header)]
 """The name of a header of HTTP, in small letters; empty: none."""
 Hosts = Annotated[frozenset[str], PlainValidator(_read_hosts)]
-"""Names of hosts in small letters, without ports."""
+"""Names of hosts in ASCII and small letters, and addresses without brackets; without ports."""
 IndexAddress = Annotated[str, AfterValidator(_read_index)]
 JsonObject = Annotated[dict[str, Any], PlainValidator(_read_object)]
 Key = Annotated[SecretStr, PlainValidator(_read_key)]

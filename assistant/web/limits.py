@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -308,9 +309,13 @@ def _is_own(headers: Headers, origin: str, host: str) -> bool:
 
 
 def _name_of(host: str) -> str:
-    """Return the name in a header `Host`, in small letters and without a port; empty if it is none."""
+    """Return the name in a header `Host`, in small letters and without a port; empty if it is none.
+
+    An IPv6 address is without brackets, and in its shortest form.
+    """
     try:
-        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+        name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+        return str(ip_address(name)) if ":" in name else name
     except ValueError:
         return ""
 
