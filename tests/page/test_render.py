@@ -584,6 +584,13 @@ def test_the_list_of_conversations_is_bounded_and_marks_the_current_one() -> Non
     assert "Question &lt;99&gt;" in html
 
 
+def test_a_long_title_is_renamed_from_all_of_it() -> None:
+    """What the list cuts would be stored cut with the next rename."""
+    html = threads_html([ThreadSummary("t", 1, "", "", "Q", False, "A title " * 20)], "", EN)
+    assert f'data-title="{("A title " * 20).strip()}"' in html
+    assert "…</button>" in html
+
+
 def test_conversations_are_grouped_by_the_readers_days() -> None:
     """What is pinned stands first; midnight is the reader's own; a date that nobody wrote is an old one."""
     zone = timezone(timedelta(hours=3))

@@ -103,8 +103,8 @@ def _age_of(last_at: str, now: datetime) -> str:
 
 
 def _thread(summary: ThreadSummary, current: str, look: Look) -> str:
-    title = " ".join((summary.title or summary.first_question).split())
-    title = words(title if len(title) <= _TITLE_LENGTH else f"{title[: _TITLE_LENGTH - 1]}…")
+    whole = " ".join((summary.title or summary.first_question).split())
+    title = words(whole if len(whole) <= _TITLE_LENGTH else f"{whole[: _TITLE_LENGTH - 1]}…")
     here = ' aria-current="true"' if summary.thread_id == current else ""
     thread = words(summary.thread_id)
     pin = look.say("unpin" if summary.pinned else "pin")
@@ -114,7 +114,7 @@ def _thread(summary: ThreadSummary, current: str, look: Look) -> str:
         f'title="{title}">{title}</button>'
         f'<button type="button" class="small" data-act="pin" data-thread="{thread}" '
         f'data-on="{str(not summary.pinned).lower()}" aria-label="{pin}: {title}" title="{pin}">{_PIN}</button>'
-        f'<button type="button" class="small" data-act="rename" data-thread="{thread}" data-title="{title}" '
+        f'<button type="button" class="small" data-act="rename" data-thread="{thread}" data-title="{words(whole[:MAX_TITLE_CHARS])}" '
         f'data-ask="{look.say("rename_ask")}" aria-label="{rename}: {title}" title="{rename}">{PENCIL}</button>'
         f'<button type="button" class="small drop" data-act="delete" data-thread="{thread}" '
         f'data-sure="{look.say("delete_sure")}" aria-label="{look.say("delete")}: {title}" '
