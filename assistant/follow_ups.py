@@ -51,14 +51,14 @@ async def find_follow_ups(service: Service, caller: Caller, result: StructuredAg
         passages = [item for item in found if (item.document, item.source) == (first.document, first.source)]
         said = {item.ref: said_by(result).get(item.ref, []) for item in cited}
         labels = await asyncio.to_thread(_labels, passages[:_MOST_PASSAGES], said, result.question)
-        return _offered(labels, result.question, first.source, profile, caller.role) or _offered(
+        return _fit_labels(labels, result.question, first.source, profile, caller.role) or _fit_labels(
             await titles_beside(service, caller, first), result.question, first.source, profile, caller.role
         )
     except (SourceUnavailable, KnowledgeError):
         return ()
 
 
-def _offered(labels: Iterable[str], asked: str, source: Source, profile: Profile, role: str) -> tuple[str, ...]:
+def _fit_labels(labels: Iterable[str], asked: str, source: Source, profile: Profile, role: str) -> tuple[str, ...]:
     """Return the first labels that a role may be offered, each once."""
     chosen: list[str] = []
     for label in labels:

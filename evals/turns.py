@@ -49,7 +49,7 @@ def describe_miss(asked: CaseResult) -> str:
         wrong.append(f"route {route_of(result) or '–'}, not {case.route}")
     if case.outcome is not None and result.outcome is not case.outcome:
         wrong.append(f"{result.outcome}, not {case.outcome}")
-    elif (came_to := grade(case, result)) not in (None, Grade.CORRECT, Grade.RIGHT_REFUSAL, _wanted(case)):
+    elif (came_to := grade(case, result)) not in (None, Grade.CORRECT, Grade.RIGHT_REFUSAL, _wanted_grade(case)):
         cited = cited_items(result)
         wrong.append(
             f"{came_to}: {cited[0].document}" if result.outcome is Outcome.ANSWERED and cited else str(came_to)
@@ -58,7 +58,7 @@ def describe_miss(asked: CaseResult) -> str:
     return "; ".join(wrong)
 
 
-def _wanted(case: TurnCase) -> Grade | None:
+def _wanted_grade(case: TurnCase) -> Grade | None:
     """Return the grade of a turn that shows the right pages because nothing more can be said; `None` if it is not such."""
     return Grade.RIGHT_PAGES if case.outcome is Outcome.PAGES_SHOWN else None
 

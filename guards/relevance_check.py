@@ -298,10 +298,10 @@ def _part(
     refs = tuple(item.ref for item in cited if item.document_key in pages)
     if names or (best.coverage < _LEAST_COVERAGE and (best.near or 0.0) < _NEAR):
         status, missing = PartStatus.NOT_FOUND, names or best.missing
-    elif question.draft and is_opposed(text, _said(question, cited)):
+    elif question.draft and is_opposed(text, _text_with_titles(question, cited)):
         status, missing = PartStatus.NOT_FOUND, (action_in(text) or "",)
     elif best.estimate >= question.sure and not best.lacks:
-        status, missing = _doubts(text, question, _said(question, cited))
+        status, missing = _doubts(text, question, _text_with_titles(question, cited))
     elif alone or best.estimate >= _HARDLY:
         status, missing = PartStatus.PARTLY, best.missing
     else:
@@ -328,7 +328,7 @@ def _doubts(text: str, question: RelevanceQuestion, said: str) -> tuple[PartStat
     return PartStatus.ANSWERED, ()
 
 
-def _said(question: RelevanceQuestion, cited: Sequence[EvidenceItem]) -> str:
+def _text_with_titles(question: RelevanceQuestion, cited: Sequence[EvidenceItem]) -> str:
     """Return the draft, and the titles of the sections that it has the sentences of: a quotation leaves its title out."""
     said = without_citations(question.draft)
     plain = _letters(said)

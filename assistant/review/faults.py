@@ -21,7 +21,7 @@ class ReviewFault(InputError):
         self.values = values
         super().__init__(*self._texts(Language.EN))
 
-    def told(self, language: Language) -> str:
+    def text_in(self, language: Language) -> str:
         """Return what is wrong and the way out, in a language."""
         return " ".join(self._texts(language))
 

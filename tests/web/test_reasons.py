@@ -42,14 +42,14 @@ def reasons(root: Path) -> Iterator[str]:
             ):
                 texts = [node.value]
             for text in texts:
-                said = filled(text)
+                said = fill_in(text)
                 if ": " in said and " " in said.split(": ")[0]:
                     yield said
 
 
-def filled(text: ast.expr) -> str:
+def fill_in(text: ast.expr) -> str:
     if isinstance(text, ast.JoinedStr):
-        return "".join(filled(part) for part in text.values)
+        return "".join(fill_in(part) for part in text.values)
     if isinstance(text, ast.FormattedValue):
         return "line 7 " if ast.unparse(text.value) == "where" else "7"
     return text.value if isinstance(text, ast.Constant) and isinstance(text.value, str) else "7"

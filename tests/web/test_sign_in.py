@@ -24,7 +24,7 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
 @asynccontextmanager
-async def browsing(library: Desk, place: Path) -> AsyncGenerator[tuple[AsyncClient, str]]:
+async def browse(library: Desk, place: Path) -> AsyncGenerator[tuple[AsyncClient, str]]:
     """Yield a client without a session at a server for visitors, and an operator's key; without Gradio, which takes seconds."""
     deployed = deployment(environment=library.copied(place / "data").having(GUARDIAN_VISITORS="on").environment)
     key = keys_of(deployed).add("olga", "operator", 1000)
@@ -40,7 +40,7 @@ async def browsing(library: Desk, place: Path) -> AsyncGenerator[tuple[AsyncClie
 
 async def test_a_link_to_a_conversation_needs_no_cookie(library: Desk, tmp_path: Path) -> None:
     """Whoever has a link for visitors reads as one; one that is forged or for another role shows nothing to them."""
-    async with browsing(library, tmp_path) as (client, key):
+    async with browse(library, tmp_path) as (client, key):
         who = {"Authorization": f"Bearer {key}"}
         asked = await client.post("/v1/ask", json={"question": QUESTION, "thread_id": "t"}, headers=who)
         begun = (await client.get("/v1/threads/t", headers=who)).json()["turns"][0]["started_at"]
@@ -64,7 +64,7 @@ async def test_a_link_to_a_conversation_needs_no_cookie(library: Desk, tmp_path:
 
 async def test_an_operators_page_names_the_way_in_to_a_browser_without_a_session(library: Desk, tmp_path: Path) -> None:
     """In the reader's language, with a link back to where they were; a program gets JSON, and nobody a dialog."""
-    async with browsing(library, tmp_path) as (client, key):
+    async with browse(library, tmp_path) as (client, key):
         for path, way in (
             ("/review?rating=down&lang=ru", "to=%2Freview%3Frating%3Ddown%26lang%3Dru"),
             ("/review/turn?c=a%2Fb&t=1", "to=%2Freview%2Fturn%3Fc%3Da%252Fb%26t%3D1"),

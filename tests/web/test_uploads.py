@@ -162,7 +162,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 @asynccontextmanager
-async def taking(desk: Desk) -> AsyncGenerator[tuple[AsyncClient, IndexingJob]]:
+async def take_uploads(desk: Desk) -> AsyncGenerator[tuple[AsyncClient, IndexingJob]]:
     """Yield an operator's client at the page Documents, and its runs of indexing; without Gradio, which takes seconds."""
     deployed = deployment(environment=desk.environment)
     app = create_app(deployed, ServerOptions(role="operator"))
@@ -194,7 +194,7 @@ async def test_the_page_stays_in_the_chosen_language_and_says_reasons_in_it(desk
     """Each of its links, forms and redirects keeps what the reader chose, whatever their browser prefers."""
     (desk.cwd / "docs" / "broken.pdf").write_bytes(b"%PDF-1.7 broken")
     await asyncio.to_thread(desk.index)
-    async with taking(desk) as (client, _):
+    async with take_uploads(desk) as (client, _):
         chosen = {"lang": "ru"}
         said = [await client.get("/documents", params=chosen)]
         files = {"files": ("bad.docx", b"PK\x03\x04 broken")}
@@ -213,7 +213,7 @@ async def test_the_page_stays_in_the_chosen_language_and_says_reasons_in_it(desk
 async def test_an_upload_as_a_whole_has_a_deadline(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read by then is taken, the rest is named, and nothing half-written stays; one file alone may take a minute."""
     monkeypatch.setattr("assistant.web.page.uploads.UPLOAD_S", 1.0)
-    async with taking(desk) as (client, _):
+    async with take_uploads(desk) as (client, _):
         sending = asyncio.create_task(send(client, "pan.md", "a.html", "b.html"))
         await asyncio.sleep(0.3)
         second = await send(client, "c.html")
@@ -231,7 +231,7 @@ async def test_an_upload_as_a_whole_has_a_deadline(desk: Desk, monkeypatch: pyte
 async def test_the_end_of_the_server_ends_an_upload_and_a_run_of_indexing(desk: Desk) -> None:
     """Neither waits for the file that is being read; whoever sent it is told, and the old index serves on."""
     (desk.cwd / "docs" / "slow.html").write_bytes(SLOW)
-    async with taking(desk) as (client, job):
+    async with take_uploads(desk) as (client, job):
         job.start()
         sending = asyncio.create_task(send(client, "late.html"))
         await asyncio.sleep(0.5)  # both are at their files

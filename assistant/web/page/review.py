@@ -86,7 +86,7 @@ router: Final = APIRouter(include_in_schema=False)
 def install_review(app: FastAPI) -> None:
     """Add the pages of the review to an application, which has the state of `assistant.web.app`."""
 
-    async def refused(request: Request, error: Exception) -> Response:
+    async def show_refusal(request: Request, error: Exception) -> Response:
         assert isinstance(error, RefusedVisit)  # noqa: S101  # it is installed for these alone
         words = error.look.words
         way = sign_in_link(request, error.look) if error.status == 403 else ""
@@ -95,7 +95,7 @@ def install_review(app: FastAPI) -> None:
 
     for language in Language:
         phrases(language)  # read here, and not while turns wait
-    app.add_exception_handler(RefusedVisit, refused)
+    app.add_exception_handler(RefusedVisit, show_refusal)
     app.include_router(router)
 
 
@@ -153,7 +153,7 @@ async def change_turn(request: Request, visit: Visit, c: str = "", t: str = "") 
     except UnknownThread:
         raise RefusedVisit(404, visit.look, "unknown") from None
     except GuardianError as error:
-        return await _turn_page(visit, (c, t), _told(error, visit.look), 400, form)
+        return await _turn_page(visit, (c, t), _fault_text(error, visit.look), 400, form)
     place = {"c": c, "t": t, "said": said, "lang": str(visit.look.language)}
     return RedirectResponse(f"{TURN}?{urlencode(place)}", 303, _HEADERS)
 
@@ -209,14 +209,14 @@ def _page(html: str, status: int = 200) -> Response:
     return HTMLResponse(html, status, _HEADERS)
 
 
-def _told(error: GuardianError, look: Look) -> str:
+def _fault_text(error: GuardianError, look: Look) -> str:
     """Return what is wrong and the way out in the reader's language, without the server's internals."""
-    return error.told(look.language) if isinstance(error, ReviewFault) else str(for_caller(error, look.language))
+    return error.text_in(look.language) if isinstance(error, ReviewFault) else str(for_caller(error, look.language))
 
 
 def _wrong_filters(visit: _Visit, error: ReviewFault) -> Response:
     nothing = TurnPage((), more=False)
-    return _page(list_html(nothing, visit.params, visit.look, error.told(visit.look.language)), 400)
+    return _page(list_html(nothing, visit.params, visit.look, error.text_in(visit.look.language)), 400)
 
 
 def _query(params: Mapping[str, str]) -> ReviewQuery:

@@ -48,14 +48,14 @@ def install_sign_in(app: FastAPI) -> None:
         # From here on, the browser sends the key with every request.
         return RedirectResponse(to if is_own_path(to) else "/", 303)
 
-    async def refused(request: Request, error: Exception) -> Response:
+    async def show_refusal(request: Request, error: Exception) -> Response:
         assert isinstance(error, Unauthorized)  # noqa: S101  # it is installed for these alone
         if not _is_operators(request) or "text/html" not in request.headers.get("accept", ""):
             return fault_response(error, request.scope["path"])
         return HTMLResponse(_sign_in_html(request), 401, _HEADERS)
 
     app.include_router(router)
-    app.add_exception_handler(Unauthorized, refused)
+    app.add_exception_handler(Unauthorized, show_refusal)
 
 
 def is_own_path(text: str) -> bool:

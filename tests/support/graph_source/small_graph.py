@@ -98,12 +98,12 @@ def indexed(root: Path, pages: dict[str, str] | None = None) -> Built:
 
 def rows(file: Path, statement: str, **values: str) -> list[Row]:
     """Run a statement."""
-    with opened(file) as run:
+    with open_graph_file(file) as run:
         return run(statement, values)
 
 
 @contextmanager
-def opened(file: Path) -> Generator[Callable[[str, Mapping[str, str]], list[Row]]]:
+def open_graph_file(file: Path) -> Generator[Callable[[str, Mapping[str, str]], list[Row]]]:
     """Open a graph; yield what runs a statement with its values."""
     engine = Ladybug(file)
     try:
