@@ -14,7 +14,7 @@ from adapters.lookups.graph.building import FILE, Built
 from assistant.config.settings import VARIABLES
 from contracts.errors import KnowledgeError
 from tests.support.fork_server import Program
-from tests.support.graph_source.small_graph import PAGES, indexed, made, opened, pairs, rows, write
+from tests.support.graph_source.small_graph import PAGES, indexed, made, open_graph_file, pairs, rows, write
 
 HANDBOOK = Path(__file__).resolve().parents[2] / "knowledge"
 
@@ -35,7 +35,7 @@ def everything(file: Path) -> list[list[str]]:
         asked += [
             f"MATCH (a:{start})-[]->(b:{end}) RETURN a.{key} AS a, b.{other} AS b" for end, other in nodes.items()
         ]
-    with opened(file) as run:
+    with open_graph_file(file) as run:
         return [sorted(map(str, run(statement, {}))) for statement in asked]
 
 
