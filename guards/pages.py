@@ -38,8 +38,8 @@ def pages_that_may_help(
 ) -> list[PageSentence]:
     """Return up to five documents in the evidence's order, each with its best sentence; skip those without one.
 
-    A sentence has at least one word of the question. Of a document in another language, which was found by meaning and
-    shares none, the first sentence is shown. Links to other files become plain text, because they do not work from an
+    A sentence has at least one word of the question that is no word of the product's name. If all that was found is in
+    another language, it was found by meaning and may share none: then the first sentence is shown. Links to other files become plain text, because they do not work from an
     answer.
 
     Args:
@@ -49,10 +49,11 @@ def pages_that_may_help(
         role: Of the user.
     """
     questions = tuple(questions)
-    wanted = frozenset(stem for text in questions for stem in stems(text))
-    language = detect(" ".join(questions))
+    wanted = frozenset(stem for text in questions for stem in stems(text)).difference(stems(profile.product))
     said = {n: list(_sentences(item.snippet)) for n, item in enumerate(evidence, 1) if item.source in _OF_DOCUMENTS}
     weights = _weights(wanted, (text for texts in said.values() for text in texts))
+    language = detect(" ".join(questions))
+    foreign = all(detect(evidence[number - 1].snippet, language) is not language for number in said)
     of_documents: dict[str, list[int]] = {}
     for number in said:
         of_documents.setdefault(evidence[number - 1].document_key, []).append(number)
@@ -61,7 +62,7 @@ def pages_that_may_help(
         candidates = [PageSentence(number, text) for number in numbers for text in said[number]]
         # Sorting is stable: of two that fit alike, the earlier one introduces its page.
         for page in sorted(candidates, key=lambda one: -_score(one.sentence, weights)):
-            if not _score(page.sentence, weights) and detect(page.sentence, language) is language:
+            if not (foreign or _score(page.sentence, weights)):
                 break
             if _may_be_shown(page, evidence[page.number - 1], profile, role):
                 pages.append(page)

@@ -379,7 +379,7 @@ async def test_a_copy_that_the_sources_did_not_show_before_brings_nothing_new() 
 
 async def test_where_nothing_was_sure_enough_the_wider_search_takes_less() -> None:
     """A long question is found with little confidence: its pages may be shown, though nothing was good enough to draft from."""
-    weak = passage_of(Source.DOC, 1).model_copy(update={"confidence": 0.35})
+    weak = passage_of(Source.DOC, 1).model_copy(update={"confidence": 0.45})
     desk = Desk(RequestType.KNOWLEDGE_QA, [Source.DOC], profile=PROFILE, answers=lambda _: [weak])
     await desk.first()
     assert desk.values["evidence"] == []
@@ -390,7 +390,7 @@ async def test_where_nothing_was_sure_enough_the_wider_search_takes_less() -> No
 
 async def test_what_is_sure_enough_leaves_no_room_for_what_is_not() -> None:
     """The wider search takes less only where it finds nothing to answer from."""
-    sure, weak = passage_of(Source.DOC, 1), passage_of(Source.DOC, 2).model_copy(update={"confidence": 0.35})
+    sure, weak = passage_of(Source.DOC, 1), passage_of(Source.DOC, 2).model_copy(update={"confidence": 0.45})
     found = iter([[], [sure, weak]])
     desk = Desk(RequestType.KNOWLEDGE_QA, [Source.DOC], profile=PROFILE, answers=lambda _: next(found))
     await desk.first()

@@ -11,8 +11,10 @@ from contracts.evidence import EvidenceItem
 from guards.pages import MOST_PAGES, pages_that_may_help
 from guards.policy_check import check_answer
 from rendering.exits import shown_pages
-from tests.support.turn import PROFILE, passage
+from tests.support.turn import PROFILE as OF_A_KETTLE
+from tests.support.turn import passage
 
+PROFILE = OF_A_KETTLE.model_copy(update={"product": "Kitchen"})
 QUESTION = ("When does the kettle boil?",)
 BOILS = "The kettle boils at 100 degrees."
 
@@ -32,9 +34,18 @@ def test_a_page_has_the_sentence_that_fits_the_question_best() -> None:
 
 
 def test_a_page_in_another_language_is_shown_by_its_first_sentence() -> None:
-    """It was found by meaning and shares no word; a page in the user's own language without one is left out."""
+    """It was found by meaning and shares no word; where anything was found in the user's own language, it is left out."""
     boils = "Чайник закипает за три минуты."
-    assert pages(boils, "Lids come in red and blue.") == [(1, boils)]
+    assert pages(boils) == [(1, boils)]
+    assert pages(boils, "Lids come in red and blue.") == []
+
+
+def test_the_products_name_alone_makes_no_page_fit() -> None:
+    """Every page may have it."""
+    named = PROFILE.model_copy(update={"product": "Kettle"})
+    found = [passage(1, snippet="A kettle of water is clear."), passage(2, snippet="Water boils at 100 degrees.")]
+    shown = pages_that_may_help(QUESTION, found, named, "user")
+    assert [page.number for page in shown] == [2]
 
 
 def test_what_was_searched_for_counts_as_the_question() -> None:
