@@ -39,8 +39,8 @@ def pages_that_may_help(
     """Return up to five documents in the evidence's order, each with its best sentence; skip those without one.
 
     A sentence has at least one word of the question that is no word of the product's name. If all that was found is in
-    another language, it was found by meaning and may share none: then the first sentence is shown. Links to other files become plain text, because they do not work from an
-    answer.
+    another language, it was found by meaning and may share none: then the first sentence is shown. Links to other files
+    become plain text, because they do not work from an answer.
 
     Args:
         questions: The user's words and the search queries.

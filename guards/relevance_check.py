@@ -296,12 +296,13 @@ def _part(
     best = max(pages.values(), key=lambda page: page.rank)
     names = tuple(name for name in names_in(text, question.ignored) if not _stands(name, pages, question, words))
     refs = tuple(item.ref for item in cited if item.document_key in pages)
+    said = _text_with_titles(question, cited) if question.draft else ""
     if names or (best.coverage < _LEAST_COVERAGE and (best.near or 0.0) < _NEAR):
         status, missing = PartStatus.NOT_FOUND, names or best.missing
-    elif question.draft and is_opposed(text, _text_with_titles(question, cited)):
+    elif is_opposed(text, said):
         status, missing = PartStatus.NOT_FOUND, (action_in(text) or "",)
     elif best.estimate >= question.sure and not best.lacks:
-        status, missing = _doubts(text, question, _text_with_titles(question, cited))
+        status, missing = _doubts(text, question, said)
     elif alone or best.estimate >= _HARDLY:
         status, missing = PartStatus.PARTLY, best.missing
     else:
@@ -333,12 +334,12 @@ def _text_with_titles(question: RelevanceQuestion, cited: Sequence[EvidenceItem]
     said = without_citations(question.draft)
     plain = _letters(said)
     titles: list[str] = []
-    for item in cited if said else ():
+    for item in cited:
         title = item.heading.rpartition(" › ")[2] or item.title
         for line in item.snippet.splitlines():
             if found := _HEADING.match(line):
                 title = found[1]
-            elif any(len(own := _letters(part)) >= 12 and own in plain for part in sentences(line)):
+            elif any(len(own := _letters(part)) >= _LEAST_LETTERS and own in plain for part in sentences(line)):
                 titles.append(title)
     return "\n".join((said, *dict.fromkeys(titles)))
 
@@ -347,6 +348,8 @@ def _letters(text: str) -> str:
     return "".join(re.findall(r"[^\W_]", text.casefold()))
 
 
+_LEAST_LETTERS: Final = 12
+"""Letters of a sentence from which on it is no other section's by chance."""
 _STEPS_FIRST: Final = re.compile(r"[^\n]{0,200}:?\s+1[.)] ")
 _OF_ACTIONS: Final = (None, AnswerType.MANNER)
 

@@ -58,7 +58,7 @@ def names_action(action: str, text: str) -> bool:
 
 
 def _same_action(action: str, word: str) -> bool:
-    """Whether a word has the stem of an action, or is a noun of it: "payment", "перенос"."""
+    """Whether a word has the stem of an action, or is a noun of it: "payment", "удаление"."""
     one, other = stem(action), stem(word)
     shared = max(_LEAST_SHARED, len(one) - 2)
     return (
