@@ -13,10 +13,11 @@ from adapters.reading import chunks, files, front_matter
 from adapters.reading.dialects import DialectSettings
 from adapters.reading.document import Unfit, suffix_of
 from adapters.reading.texts import TextReader
+from assistant.onboarding.product_name import find_product_name
 from contracts.enums import Dialect, Language
 from contracts.errors import InputError
 from language.patterns import read_toml
-from language.words import Phrases, all_stems, detect, stems
+from language.words import Phrases, all_stems, detect
 
 SAMPLED: Final = 60
 """Files that are read, spread evenly over the folder; the others are only counted."""
@@ -30,8 +31,6 @@ _SITE_FILES: Final = ("mkdocs.yml", "mkdocs.yaml", "antora.yml", "antora-playboo
 _SITE_NAME: Final = re.compile(
     r"^[ \t]{0,8}(?:site_name|title|project)[ \t]{0,8}[:=][ \t]{0,8}[\"']?([^\"'#\n]{2,80})", re.MULTILINE
 )
-_NAME: Final = re.compile(r"[A-ZА-ЯЁ][\w.+-]*(?: [A-ZА-ЯЁ0-9][\w.+-]*){0,2}")
-_LONGEST_NAME: Final = 80
 
 Progress = Callable[[int, int], None]
 
@@ -94,7 +93,10 @@ def survey_folder(folder: Path, on_progress: Progress | None = None) -> FolderSu
             language: tuple(dict.fromkeys(page.title for page in pages if page.title and page.language is language))
             for language in Language
         },
-        site or _product(pages),
+        site
+        or find_product_name(
+            [page.prose[:_PROSE] for page in pages], [page.title for page in pages if _is_front(page.path)]
+        ),
         dialect,
         _synonyms(pages),
     )
@@ -119,14 +121,25 @@ _MOST_GROUPS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class _SurveyedPage:
+    path: str
     title: str
     prose: str
     language: Language
 
 
+_FRONT: Final = frozenset({"index", "readme", "home", "main", "start", "intro", "introduction", "about"})
+
+
 def _sample(found: Sequence[files.FoundFile]) -> list[files.FoundFile]:
+    """Return the front pages, and files spread evenly over the folder."""
+    fronts = [file for file in found if _is_front(file.path)]
     step = max(1, len(found) / SAMPLED)
-    return [found[int(number * step)] for number in range(min(len(found), SAMPLED))]
+    spread = (found[int(number * step)] for number in range(min(len(found), SAMPLED)))
+    return list({file.path: file for file in (*fronts, *spread)}.values())
+
+
+def _is_front(path: str) -> bool:
+    return "/" not in path and Path(path).stem.casefold() in _FRONT
 
 
 def _read_pages(
@@ -142,7 +155,9 @@ def _read_pages(
             if text:
                 said = front_matter.read(text)
                 page = chunks.read(text, title=said.title, skip=said.lines)
-                pages.append(_SurveyedPage(said.title or page.heading, page.prose, detect(page.prose[:_PROSE])))
+                pages.append(
+                    _SurveyedPage(found.path, said.title or page.heading, page.prose, detect(page.prose[:_PROSE]))
+                )
             if on_progress:
                 on_progress(number, len(sample))
     return pages
@@ -173,90 +188,3 @@ def _read_site(folder: Path) -> tuple[str, Dialect]:
             dialect = Dialect.MKDOCS if name.startswith("mkdocs") else Dialect.PLAIN
             return (" ".join(match.group(1).split()) if match else ""), dialect
     return "", Dialect.PLAIN
-
-
-def _product(pages: Sequence[_SurveyedPage]) -> str:
-    """Return the name that most documents have inside a sentence; empty if fewer than two fifths have it.
-
-    A name of which a page says what it is ("Acme is a printer") comes first, unless another is three times as frequent.
-    """
-    names = _FoundNames()
-    for page in pages:
-        names.read(page.prose[:_PROSE])
-    times = names.times
-    if not times:
-        return ""
-    best, count = max(times.items(), key=lambda entry: (entry[1], len(entry[0])))
-    often = count >= max(2, 0.4 * len(pages))
-    told = max(((times[key], key) for key in names.defined if times[key]), default=(0, ""))
-    if told[0] and (not often or 3 * told[0] >= count):
-        count, best = told
-    elif not often:
-        return ""
-    # "Acme" stands wherever "Acme Printer" stands: the longer one is the name if it is nearly as frequent.
-    for key, number in times.items():
-        if best in key and key != best and number >= 0.5 * count and len(key) > len(best):
-            best = key
-    return max(names.written[best].items(), key=lambda entry: entry[1])[0][:_LONGEST_NAME]
-
-
-class _FoundNames:
-    """The names in pages, by their stems: «Полки» is «Полка».
-
-    Attributes:
-        times: How many pages have a name.
-        written: How it is written, and how often.
-        defined: Names of which a page says what they are.
-    """
-
-    def __init__(self) -> None:
-        self.times = Counter[str]()
-        self.written: dict[str, Counter[str]] = {}
-        self.defined: set[str] = set()
-
-    def read(self, prose: str) -> None:
-        found = set[str]()
-        for sentence in map(str.strip, _ENDS.split(prose)):
-            found.update(map(self._write, _names_inside(sentence)))
-            if (match := _DEFINED.match(sentence)) and _may_name(match["name"]):
-                self.defined.add(" ".join(all_stems(match["name"])))
-                # "Stocktaking is a ..." explains a word; what is quoted or has several capitals is a name anywhere.
-                if match["quoted"] or " " in match["name"]:
-                    found.add(self._write(match["name"]))
-        self.times.update(found)
-
-    def _write(self, name: str) -> str:
-        key = " ".join(all_stems(name))
-        self.written.setdefault(key, Counter())[name] += 1
-        return key
-
-
-_NO_NAME_BEHIND: Final = re.compile(
-    r"(?:^|\s)(?:press|click|choose|select|tap|open|tick|an?|the|нажмите|выберите|откройте|отметьте|кнопку|раздел|вкладку|меню)$",
-    re.IGNORECASE,
-)
-_ENDS: Final = re.compile(r"[.!?:;\n|]+")
-_LEADS_ON: Final = re.compile(r"[\s»\"*]{0,3}[>→›/]")
-_COMES_FROM: Final = re.compile(r"[>→›/][\s«\"*]{0,3}$")
-_DEFINED: Final = re.compile(
-    r"(?P<quoted>[«\"“])?(?P<name>[A-ZА-ЯЁ][\w+-]*(?: [A-ZА-ЯЁ0-9][\w+-]*){0,2})[»\"”]?(?: is (?:an?|the|your)\b|\s(?:—|–|-|это)\s)"
-)
-"""A sentence that says what it is about: "Acme is a printer", «Полка» — приложение."""
-
-
-def _names_inside(sentence: str) -> Iterable[str]:
-    for match in _NAME.finditer(sentence):
-        # "Settings > Company" is a way through menus, and nobody's name.
-        if _LEADS_ON.match(sentence, match.end()) or _COMES_FROM.search(sentence[: match.start()]):
-            continue
-        if sentence[: match.start()].strip('«"“ '):
-            words = match.group().split()
-            yield from filter(_may_name, (" ".join(words[:number]) for number in range(1, len(words) + 1)))
-
-
-def _may_name(name: str) -> bool:
-    """Whether a capitalised word may be a product's name: no abbreviation of the field, and no word of every text."""
-    return not (name.isupper() and len(name) <= _LONGEST_ABBREVIATION) and bool(stems(name))
-
-
-_LONGEST_ABBREVIATION: Final = 4

@@ -156,6 +156,26 @@ def test_a_folder_says_its_languages_versions_dialect_and_product(tmp_path: Path
     assert tomllib.loads(text)["knowledge"][1] == {"path": "docs/4.0", "version": "4.0", "dialect": "mkdocs"}
 
 
+MENUS = "Choose Insert - Chart. In the menu choose Insert - Table. Figure 16 shows Figure 2. Open Settings, then the settings."
+NAMED = {
+    "LibreDesk": {f"{n}.md": f"# Page {n}\n\n{MENUS} With LibreDesk you draw charts.\n" for n in range(6)},
+    "GIMP": {f"{n}.md": f"# Page {n}\n\n{MENUS} The PDF file is read by GIMP.\n" for n in range(6)},
+    "GNOME": {
+        "index.md": "# Справка GNOME\n\nРазделы справки.\n",
+        **{f"{n}.md": f"# Раздел {n}\n\nMAC-адрес — это адрес карты. Нажмите Ctrl и Shift.\n" for n in range(6)},
+        "7.md": "# Столы\n\nРабочий стол GNOME пуст. В среде GNOME много окон.\n",
+        "8.md": "# Окна\n\nОкна в GNOME закрываются.\n",
+    },
+    "": {f"{n}.md": f"# Page {n}\n\n{MENUS} The PDF file and the URL are read.\n" for n in range(6)},
+}
+
+
+@pytest.mark.parametrize("product", NAMED)
+def test_menus_captions_and_abbreviations_are_no_product(tmp_path: Path, product: str) -> None:
+    """A manual is full of them; the name is what stands in sentences, or in the title of the front page."""
+    assert survey_folder(write(tmp_path, NAMED[product])).product == product
+
+
 def test_the_words_of_users_become_synonyms_of_the_documents(tmp_path: Path) -> None:
     """Only where the documents use one word of a group, and have none of the others, is it clear what they mean."""
     pages = {

@@ -1,0 +1,183 @@
+"""The product's likely name, as its documents say it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from language.patterns import read_wording
+from language.words import all_stems, stems
+
+_WORDING: Final = read_wording(__name__)
+
+_LONGEST: Final = 80
+_OFTEN: Final = 0.4
+"""The share of the pages from which on a name is the product's."""
+_OFTEN_SHAPED: Final = 0.2
+"""The same for a name that looks like one: LibreOffice, GIMP."""
+_OFTEN_DEFINED: Final = 0.1
+"""The same for a name of which a page says what it is."""
+_OFTEN_TITLED: Final = 0.05
+"""The same for a name in the title of the front page."""
+_A_WORD: Final = 0.5
+"""The share of a name's pages that have it in lower case, too, from which on it is a word of the language."""
+_LONGEST_ABBREVIATION: Final = 4
+
+_NAME: Final = re.compile(r"[A-ZА-ЯЁ][\w.+-]*(?: [A-ZА-ЯЁ0-9][\w.+-]*){0,2}")
+_SHAPED: Final = re.compile(r"[A-ZА-ЯЁ][a-zа-яё]+[A-ZА-ЯЁ]\w*|[A-ZА-ЯЁ]{2,}\d*")
+_LOWER: Final = re.compile(r"(?<![\w.-])[a-zа-яё][\w-]+")
+_NUMBERED: Final = re.compile(r"\s+\d")
+_ENDS: Final = re.compile(r"[.!?:;\n|]+")
+_LEADS_ON: Final = re.compile(r"[\s»\"*]{0,3}(?:[>→›/]|[-–—] [A-ZА-ЯЁ])")
+_COMES_FROM: Final = re.compile(r"(?:[>→›/][\s«\"*]{0,3}|[A-Za-zА-яЁё] [-–—] )$")
+"""Ways through menus: "Settings > Company", "Insert - Chart"."""
+_DEFINED: Final = re.compile(
+    r"(?P<quoted>[«\"“])?(?P<name>[A-ZА-ЯЁ][\w+-]*(?: [A-ZА-ЯЁ0-9][\w+-]*){0,2})[»\"”]?(?: is (?:an?|the|your)\b|\s(?:—|–|-|это)\s(?![A-ZА-ЯЁ]))"
+)
+"""A sentence that says what it is about: "Acme is a printer", «Полка» — приложение."""
+_PART_OF_THE_SCREEN: Final = _WORDING.pattern("part_of_the_screen")
+_ABBREVIATIONS: Final = frozenset(_WORDING.entries["abbreviations"]["words"])
+
+
+def find_product_name(pages: Sequence[str], titles: Iterable[str] = ()) -> str:
+    """Return the name that most pages have inside a sentence; empty if none is frequent enough.
+
+    What is as often written in lower case, or has a number behind it ("Figure 16"), is a word of the language. A name in the
+    title of the front page needs the fewest pages. A name of which a page says what it is ("Acme is a printer") comes
+    before others, unless one is three times as frequent.
+
+    Args:
+        pages: The prose of each page that is read.
+        titles: Titles of the documents' front pages.
+    """
+    names = _FoundNames()
+    for page in pages:
+        names.read(page)
+    times = names.proper()
+    if not times:
+        return ""
+    titled = {key: times[key] for key in names.keys_in(titles) if times[key] >= max(2, _OFTEN_TITLED * len(pages))}
+    if titled:
+        return names.spelling(max(titled, key=lambda key: (titled[key], len(key))))
+    best = max(times, key=lambda key: (times[key], names.shaped(key), len(key)))
+    shaped = max(filter(names.shaped, times), key=lambda key: times[key], default="")
+    often = times[best] >= max(2, _OFTEN * len(pages))
+    if shaped and times[shaped] >= max(2, _OFTEN_SHAPED * len(pages)) and 2 * times[shaped] >= times[best]:
+        best, often = shaped, True
+    least = max(1, _OFTEN_DEFINED * len(pages))
+    told = max(((times[key], key) for key in names.defined if times[key] >= least), default=(0, ""))
+    if told[0] and (not often or 3 * told[0] >= times[best]):
+        best = told[1]
+    elif not often:
+        return ""
+    # "Acme" stands wherever "Acme Printer" stands: the longer one is the name if it is nearly as frequent.
+    count = times[best]
+    for key, number in times.items():
+        if best in key and key != best and number >= 0.5 * count and len(key) > len(best):
+            best = key
+    return names.spelling(best)
+
+
+class _FoundNames:
+    """The names in pages, by their stems: «Полки» is «Полка».
+
+    Attributes:
+        defined: Names of which a page says what they are.
+    """
+
+    def __init__(self) -> None:
+        self._times = Counter[str]()
+        self._lower = Counter[str]()
+        self._uses = Counter[str]()
+        self._numbered = Counter[str]()
+        self._written: dict[str, Counter[str]] = {}
+        self.defined: set[str] = set()
+
+    def read(self, prose: str) -> None:
+        """Read one page."""
+        found = set[str]()
+        for sentence in map(str.strip, _ENDS.split(prose)):
+            for name, numbered in _names_inside(sentence):
+                key = self._write(name)
+                found.add(key)
+                self._uses[key] += 1
+                self._numbered[key] += numbered
+            if (match := _DEFINED.match(sentence)) and _may_name(match["name"]):
+                self.defined.add(" ".join(all_stems(match["name"])))
+                # "Stocktaking is a ..." explains a word; what is quoted or has several capitals is a name anywhere.
+                if match["quoted"] or " " in match["name"]:
+                    found.add(self._write(match["name"]))
+        self._times.update(found)
+        self._lower.update({key for word in set(_LOWER.findall(prose)) for key in all_stems(word)})
+
+    def proper(self) -> Counter[str]:
+        """Return how many pages have each name, without words of the language and captions."""
+        return Counter(
+            {
+                key: count
+                for key, count in self._times.items()
+                if self._lower[key] < _A_WORD * count and 2 * self._numbered[key] <= max(1, self._uses[key])
+            }
+        )
+
+    def keys_in(self, titles: Iterable[str]) -> set[str]:
+        """Return the keys of names in titles, those at the beginning, too."""
+        return {
+            " ".join(all_stems(name))
+            for title in titles
+            for match in _NAME.finditer(title)
+            for words in [match.group().split()]
+            for start in range(len(words))
+            for name in _beginnings(" ".join(words[start:]))
+            if _may_name(name)
+        }
+
+    def shaped(self, key: str) -> bool:
+        """Whether a name looks like one however often it stands: a capital inside, or nothing but capitals."""
+        return any(map(_SHAPED.fullmatch, self.spelling(key).split()))
+
+    def spelling(self, key: str) -> str:
+        """Return a name as most pages write it."""
+        return max(self._written[key].items(), key=lambda entry: entry[1])[0][:_LONGEST]
+
+    def _write(self, name: str) -> str:
+        key = " ".join(all_stems(name))
+        self._written.setdefault(key, Counter())[name] += 1
+        return key
+
+
+def _names_inside(sentence: str) -> Iterable[tuple[str, bool]]:
+    """Yield the names behind the first word of a sentence, each with whether a number follows."""
+    for match in _NAME.finditer(sentence):
+        start, behind = match.start(), match.end()
+        if not sentence[:start].strip('«"“ '):
+            start = sentence.find(" ", start, behind) + 1  # the first word has a capital anyway
+        before, said = sentence[:start], sentence[start:behind]
+        if not start or _LEADS_ON.match(sentence, behind) or _leads_to_a_part_of_the_screen(before):
+            continue
+        for name in _beginnings(said):
+            rest = sentence[start + len(name) : behind + _NEAR]
+            if _may_name(name):
+                yield name, bool(_NUMBERED.match(rest))
+
+
+def _leads_to_a_part_of_the_screen(before: str) -> bool:
+    return bool(_COMES_FROM.search(before) or _PART_OF_THE_SCREEN.search(before))
+
+
+_NEAR: Final = 4
+"""Characters behind a name in which its number stands."""
+
+
+def _beginnings(name: str) -> list[str]:
+    words = name.split()
+    return [" ".join(words[:number]) for number in range(1, len(words) + 1)]
+
+
+def _may_name(name: str) -> bool:
+    """Whether a capitalised word may be a product's name: no abbreviation of the field, and no word of every text."""
+    if name.isupper() and len(name) <= _LONGEST_ABBREVIATION and (len(name) < 3 or name in _ABBREVIATIONS):
+        return False
+    return bool(stems(name)) and not name.rpartition(" ")[2].isdigit()
