@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from language.memo import remember_items
 
@@ -60,6 +60,8 @@ _KINDS = {
 }
 _PARTS = {BlockKind.BULLETS: "list_item_open", BlockKind.STEPS: "list_item_open", BlockKind.TABLE: "tr_open"}
 
+HEADING_ATTRIBUTES: Final = re.compile(r"(?<!\s)\s*+\{[:\s]*+[.#][^{}]*+\}\s*$")
+"""What stands behind the words of a heading and is not shown: `{#anchor}`, `{: .class }`."""
 # The marks that may close a heading; those of "Using C#" belong to the word.
 _CLOSING_MARKS = re.compile(r"(?:^|(?<![ \t])[ \t]++)#+$")
 # Spaces of other alphabets end a line for `str.splitlines`, not for Markdown.
@@ -176,9 +178,9 @@ def has_steps(markdown: str) -> bool:
 
 
 def heading_text(markdown: str) -> str:
-    """Return the words of a heading, without marks."""
+    """Return the words of a heading, without marks and without the anchor or attributes behind them (`{#id}`)."""
     first = markdown.strip().split("\n", 1)[0].strip()
-    return _CLOSING_MARKS.sub("", first.lstrip("#").strip())
+    return _CLOSING_MARKS.sub("", HEADING_ATTRIBUTES.sub("", first.lstrip("#")).strip())
 
 
 def _block(found: list[Token], position: int, lines: list[str]) -> Block:

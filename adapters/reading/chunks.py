@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from adapters.reading.pdf import PAGE_HEADING
 from adapters.reading.plain import plain
+from language.blocks import HEADING_ATTRIBUTES
 from language.markup import is_navigation
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ HUGE = 6000
 """Characters from which a single list, table, code block or paragraph is cut, too."""
 
 _ANCHOR = re.compile(r"\{[:\s]*+#([^\s{}]++)[^{}]*+\}\s*$")
-_ATTRIBUTES = re.compile(r"(?<!\s)\s*+\{[:\s]*+[.#][^{}]*+\}\s*$")
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*$")
 _KINDS = {
     "heading_open": "heading",
@@ -189,7 +189,7 @@ def headings(text: str) -> list[Heading]:
 
 def heading_text(written: str) -> str:
     """Return a heading's words: without its anchor, attributes, links and emphasis."""
-    bare = _ATTRIBUTES.sub("", written)
+    bare = HEADING_ATTRIBUTES.sub("", written)
     return " ".join(plain(bare).replace("`", "").replace("*", "").split())
 
 

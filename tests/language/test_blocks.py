@@ -92,6 +92,12 @@ def test_code_is_told_from_prose(markdown: str, parts: list[str]) -> None:
     assert split_code(markdown) == parts
 
 
+def test_a_heading_is_its_words() -> None:
+    """The marks around it, and the anchor or class behind it, are not shown."""
+    said = ["## Delete a chat {#delete-chat} ", "# Using C#", "### Copy { .wide #x } ", "## Set {a, b}", "## Done ##"]
+    assert [heading_text(one) for one in said] == ["Delete a chat", "Using C#", "Copy", "Set {a, b}", "Done"]
+
+
 markdown = st.lists(st.sampled_from([*"`\n -a1.>~\\ \r\t|\u2028#", "```", "\n\n", "    "]), max_size=40).map("".join)
 
 
