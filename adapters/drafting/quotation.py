@@ -205,9 +205,17 @@ def _table(body: Block, question: str) -> str:
 
 
 def _choose_parts(parts: tuple[str, ...], question: str) -> list[str]:
-    """Return the parts that share most words with the question, in their own order; the first ones where none does."""
+    """Return the parts with a number of the question, else those that share most words with it, in their own order.
+
+    If no part shares a word, the first ones are returned.
+    """
     asked = set(stems(question))
-    hits = [len(asked.intersection(stems(part))) for part in parts]
+    said = [asked.intersection(stems(part)) for part in parts]
+    # Of "error 522 in a cell", the number tells which row it is, and the other words stand in many.
+    numbers = {word for word in asked if word.isdigit()}
+    if any(map(numbers.intersection, said)):
+        said = [words & numbers for words in said]
+    hits = list(map(len, said))
     most = max(hits, default=0)
     if not most:
         return list(parts[:_MOST_PARTS])

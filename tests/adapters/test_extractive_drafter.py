@@ -247,6 +247,16 @@ async def test_a_table_comes_with_its_head() -> None:
     assert "kind 3" not in draft.text
 
 
+async def test_a_number_of_the_question_chooses_the_row() -> None:
+    """Of a table of codes the row of that code answers, though others share more words."""
+    head = "| Code | Meaning of the error |\n| --- | --- |"
+    rows = "\n".join(f"| {n} | the kettle shows an error while water boils |" for n in range(500, 520))
+    table = f"Errors that a kettle shows while water boils:\n\n{head}\n{rows}\n| 522 | it stands askew |"
+    draft = await drafted("The kettle shows error 522 while water boils, what does it mean?", table)
+    assert f"{head}\n| 522 | it stands askew |" in draft.text
+    assert "| 501 |" not in draft.text
+
+
 async def test_code_and_tables_without_a_lead_are_led_by_their_heading() -> None:
     """What cannot carry a citation gets a line that does, whatever the heading looks like."""
     for heading in ("Boil water", "Why boil? Because", "Water & heat; kettle", "C# kettle"):
