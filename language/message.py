@@ -35,6 +35,8 @@ _ASKED_FOR: Final = _WORDING.pattern("asked_for")
 _THANKS: Final = _WORDING.pattern("thanks")
 _REQUESTS: Final = _WORDING.pattern("requests")
 _POINTS: Final = frozenset(_WORDING.words("points"))
+_PRONOUN: Final = _WORDING.pattern("pronoun")
+_DEMONSTRATIVE: Final = _WORDING.pattern("demonstrative")
 _ASKS: Final = ("?", "\uff1f")
 _AT_END: Final = " ?:\uff1f"
 _ITEM: Final = re.compile(r"^[ \t]{0,9}(?:[-*+•–—]|\d{1,2}[.)])[ \t]+(?P<item>\S[^\n]*)$", re.MULTILINE)
@@ -136,7 +138,8 @@ def questions_and_context(text: str) -> list[QuestionPart]:
             else:
                 told.append(bare)
                 # What names hardly anything does not hide the sentence before it, which does.
-                before = bare if not before or len(named_in(bare)) > 1 else before
+                if not before or len(named_in(bare)) > 1:
+                    before = f"{before} {bare}" if before and _goes_on(bare) else bare
     if asked:
         return asked
     return [QuestionPart(" ".join(told), asks=False)] if told else []
@@ -203,6 +206,28 @@ def is_complete(question: str) -> bool:
     )
 
 
+def needs_context(question: str) -> bool:
+    """Whether a question is about something that the sentence before it told.
+
+    It points there ("Is there a tool for that?"), its pronoun stands before all that it could stand for ("Can I undo it
+    after saving?"), or it hardly says anything («С чего начать?»).
+    """
+    found = _PRONOUN.search(question)
+    # One word before a pronoun is what is done to the thing.
+    outside = found is not None and len(named_in(question[: found.start()])) <= 1
+    short = len(tokens(question)) <= _SHORT and len(named_in(question)) <= 1
+    return outside or short or _DEMONSTRATIVE.search(question) is not None
+
+
+def _goes_on(sentence: str) -> bool:
+    """Whether a sentence begins with what stands for something in the one before: "These are chapter numbers."."""
+    return _PRONOUN.match(sentence) is not None or _DEMONSTRATIVE.match(sentence) is not None
+
+
+_SHORT: Final = 3
+"""Words of a question that hardly says anything."""
+
+
 def complete_questions(message: str) -> list[str]:
     """Return the questions of a message that are complete, in order, no two alike."""
     asked = [one for one in questions_and_context(own_words(message)) if one.asks]
@@ -219,6 +244,8 @@ def parts_of(message: str, queries: list[str]) -> list[str]:
     every = sum(one.asks for one in questions_and_context(own_words(message)))
     if 1 < every == len(queries) > len(asked):
         return [query[:_LONGEST_PART] for query in queries][:_MOST_PARTS]
+    if len(asked) == len(queries) == 1 and asked[0] in queries[0]:
+        return [queries[0][:_LONGEST_PART]]  # with the sentence before it, where it needs one
     if len(asked) > 1 or (asked and _POINTS.isdisjoint(tokens(asked[0]))):
         return asked
     return [" ".join(queries)] if queries else asked

@@ -37,7 +37,7 @@ from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.ports import PlanReply, PlanRequest, TopicProbe
 from contracts.profile import Profile
 from language import lexicon
-from language.message import is_complete, own_words, questions_and_context
+from language.message import is_complete, needs_context, own_words, questions_and_context
 from language.patterns import read_toml
 from language.sentences import questions, sentences
 from language.words import Phrases, rephrase, stems, tokens
@@ -329,16 +329,17 @@ def _parts(request: PlanRequest) -> list[str]:
 def _queries(text: str) -> list[str]:
     """Split a message into its questions: at least one, at most ten, no two alike, greetings and stories left out.
 
-    A question that names too little by itself has the sentence before it; without one, it belongs to the question
-    before it.
+    A question that names too little by itself, or points at something, has the sentence before it; without one, what
+    names too little belongs to the question before it.
     """
     merged: list[str] = []
     for asked in questions_and_context(text):
         for number, part in enumerate(lexicon.split_joined(asked.text)):
-            if is_complete(part) or not (merged or asked.context):
-                merged.append(part)
-            elif asked.context and not number:
+            with_context = asked.context and not number
+            if with_context and (needs_context(part) or not is_complete(part)):
                 merged.append(f"{asked.context} {part}")
+            elif is_complete(part) or not merged:
+                merged.append(part)
             else:
                 merged[-1] = f"{merged[-1]} {part}"
     chosen = [line for line in merged if stems(line)][:_MOST_QUERIES] or [" ".join(text.split())]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from language.message import complete_questions, is_complete, own_words, parts_of, questions_and_context
+from language.message import (
+    complete_questions,
+    is_complete,
+    needs_context,
+    own_words,
+    parts_of,
+    questions_and_context,
+)
 
 DELETE, LOESCHEN = "How do I delete a conversation?", "Как удалить диалог?"
 
@@ -126,10 +133,42 @@ def test_the_sentence_that_names_something_comes_with_a_question_that_does_not()
     assert asked.context == "The export to Excel hangs."
 
 
+NEEDY = [
+    "Can I undo it after saving?",
+    "How do I set up that connection?",
+    "Is there a tool in the editor for that?",
+    "Как дать им отдельную шкалу?",
+    "Это одно и то же или работает по-разному?",
+    "С чего начать?",
+    "Как вернуть?",
+]
+ENOUGH = [
+    "Can I delete a profile and restore it?",
+    "Is it possible to export a report?",
+    "How can I make sure that a report is exported?",
+    "How long does it take to export a report?",
+    "Как удалить профиль и восстановить его?",
+    "Как удалить диалог из архива?",
+]
+
+
+def test_a_question_that_is_about_what_was_told_before_needs_it() -> None:
+    """It points there, its pronoun has nothing before it to stand for, or it hardly says anything."""
+    assert [question for question in [*NEEDY, *ENOUGH] if needs_context(question)] == NEEDY
+
+
+def test_a_sentence_that_goes_on_brings_the_one_before_it() -> None:
+    """ "These are numbers" says nothing of what became of them."""
+    (asked,) = questions_and_context("The editor turns 1.1 into a date. These are chapter numbers! What can I do?")
+    assert asked.context == "The editor turns 1.1 into a date. These are chapter numbers!"
+
+
 def test_parts_are_the_messages_questions_or_all_queries_together() -> None:
     """A question that points at something else is what the queries made of it; no message has more than ten parts."""
     assert parts_of(DELETE, ["delete", "conversation"]) == [DELETE]
     assert parts_of("It does not work", ["export fails", "error"]) == ["export fails error"]
+    told = "The backup is on the server. How do I delete it from there?"
+    assert parts_of(told, [told]) == [told]
     assert parts_of("How do I delete it from the server?", ["delete a backup from the server"]) == [
         "delete a backup from the server"
     ]
