@@ -158,7 +158,7 @@ def test_a_question_that_is_about_what_was_told_before_needs_it() -> None:
 
 
 def test_a_sentence_that_goes_on_brings_the_one_before_it() -> None:
-    """ "These are numbers" says nothing of what became of them."""
+    """What "these" are stands in the sentence before."""
     (asked,) = questions_and_context("The editor turns 1.1 into a date. These are chapter numbers! What can I do?")
     assert asked.context == "The editor turns 1.1 into a date. These are chapter numbers!"
 
