@@ -294,24 +294,27 @@ def _join_cells(parts: Sequence[str]) -> str:
 
 
 def without_navigation(markdown: str) -> str:
-    """Return a passage without lists and lines of links to other pages; the rest keeps its line numbers."""
-    if markdown.count("](") < _LEAST_LINKS:
+    """Return a passage without lists and lines of links to other pages; the rest keeps its line numbers.
+
+    A paragraph that is nothing but such a link is left out as well: it says "see also".
+    """
+    if "](" not in markdown:
         return markdown
     lines = markdown.split("\n")
     for block in blocks(markdown):
-        if block.kind in _MAY_LEAD_ON and is_navigation(block.text):
+        if block.kind in _MAY_LEAD_ON and is_navigation(block.text, least=1):
             lines[block.line : block.line + block.text.count("\n") + 1] = [""] * (block.text.count("\n") + 1)
     return "\n".join(lines)
 
 
-def is_navigation(markdown: str) -> bool:
+def is_navigation(markdown: str, least: int = _LEAST_LINKS) -> bool:
     """Whether a block has only links to pages of the same documents: a table of contents, a menu.
 
     Its words are those of other pages: indexed, they would lead to this page instead of those. A list of links to other
     sites names what its own page is about.
     """
     rest, links = _PAGE_LINK.subn(" ", markdown)
-    return links >= _LEAST_LINKS and not _WORD.search(_NUMBER_OF_ITEM.sub("", rest))
+    return links >= least and not _WORD.search(_NUMBER_OF_ITEM.sub("", rest))
 
 
 _NUMBER_OF_ITEM = re.compile(r"(?m)^[ \t]*\d{1,9}[.)][ \t]")
