@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from language.clean import fold
 from language.patterns import read_wording
-from language.words import all_stems, stems
+from language.words import all_stems, stems, stop_words
 
 _WORDING: Final = read_wording(__name__)
 
@@ -21,6 +22,8 @@ _OFTEN_DEFINED: Final = 0.1
 """The same for a name of which a page says what it is."""
 _OFTEN_TITLED: Final = 0.05
 """The same for a name in the title of the front page."""
+_IN_TITLES: Final = 0.4
+"""The share of all titles from which on a name in them is the product's: "Installing Acme", "Configuring Acme"."""
 _A_WORD: Final = 0.5
 """The share of a name's pages that have it in lower case, too, from which on it is a word of the language."""
 _LONGEST_ABBREVIATION: Final = 4
@@ -41,7 +44,7 @@ _PART_OF_THE_SCREEN: Final = _WORDING.pattern("part_of_the_screen")
 _ABBREVIATIONS: Final = frozenset(_WORDING.entries["abbreviations"]["words"])
 
 
-def find_product_name(pages: Sequence[str], titles: Iterable[str] = ()) -> str:
+def find_product_name(pages: Sequence[str], fronts: Iterable[str] = (), titles: Sequence[str] = ()) -> str:
     """Return the name that most pages have inside a sentence; empty if none is frequent enough.
 
     What is as often written in lower case, or has a number behind it ("Figure 16"), is a word of the language. A name in the
@@ -50,7 +53,8 @@ def find_product_name(pages: Sequence[str], titles: Iterable[str] = ()) -> str:
 
     Args:
         pages: The prose of each page that is read.
-        titles: Titles of the documents' front pages.
+        fronts: Titles of the documents' front pages.
+        titles: Titles of all these pages.
     """
     names = _FoundNames()
     for page in pages:
@@ -58,8 +62,11 @@ def find_product_name(pages: Sequence[str], titles: Iterable[str] = ()) -> str:
     times = names.proper()
     if not times:
         return ""
-    titled = {key: times[key] for key in names.keys_in(titles) if times[key] >= max(2, _OFTEN_TITLED * len(pages))}
-    if titled:
+    # The first word of a title has a capital anyway.
+    in_titles = Counter(key for title in titles for key in names.keys_in([title.partition(" ")[2]]))
+    titled = {key: times[key] for key in names.keys_in(fronts) if times[key] >= max(2, _OFTEN_TITLED * len(pages))}
+    titled |= {key: times[key] for key, count in in_titles.items() if count >= max(2, _IN_TITLES * len(titles))}
+    if any(titled.values()):
         return names.spelling(max(titled, key=lambda key: (titled[key], len(key))))
     best = max(times, key=lambda key: (times[key], names.shaped(key), len(key)))
     shaped = max(filter(names.shaped, times), key=lambda key: times[key], default="")
@@ -118,7 +125,9 @@ class _FoundNames:
             {
                 key: count
                 for key, count in self._times.items()
-                if self._lower[key] < _A_WORD * count and 2 * self._numbered[key] <= max(1, self._uses[key])
+                # Of several words, the first tells: "With Acme" is no name.
+                if self._lower[key.partition(" ")[0]] < _A_WORD * count
+                and 2 * self._numbered[key] <= max(1, self._uses[key])
             }
         )
 
@@ -149,18 +158,20 @@ class _FoundNames:
 
 
 def _names_inside(sentence: str) -> Iterable[tuple[str, bool]]:
-    """Yield the names behind the first word of a sentence, each with whether a number follows."""
+    """Yield the names of a sentence, each with whether a number follows; a single first word has a capital anyway."""
     for match in _NAME.finditer(sentence):
-        start, behind = match.start(), match.end()
-        if not sentence[:start].strip('«"“ '):
-            start = sentence.find(" ", start, behind) + 1  # the first word has a capital anyway
-        before, said = sentence[:start], sentence[start:behind]
-        if not start or _LEADS_ON.match(sentence, behind) or _leads_to_a_part_of_the_screen(before):
+        first = not sentence[: match.start()].strip('«"“ ')
+        if _LEADS_ON.match(sentence, match.end()) or _leads_to_a_part_of_the_screen(sentence[: match.start()]):
             continue
-        for name in _beginnings(said):
-            rest = sentence[start + len(name) : behind + _NEAR]
-            if _may_name(name):
-                yield name, bool(_NUMBERED.match(rest))
+        words = match.group().split()
+        if first and _leads_to_a_part_of_the_screen(f"{words[0]} "):
+            continue
+        for start in range(2 if first else 1):
+            said = " ".join(words[start:])
+            behind = sentence[match.end() - len(said) : match.end() + _NEAR]
+            for name in _beginnings(said):
+                if _may_name(name) and not (first and start == 0 and " " not in name):
+                    yield name, bool(_NUMBERED.match(behind[len(name) :]))
 
 
 def _leads_to_a_part_of_the_screen(before: str) -> bool:
@@ -180,4 +191,8 @@ def _may_name(name: str) -> bool:
     """Whether a capitalised word may be a product's name: no abbreviation of the field, and no word of every text."""
     if name.isupper() and len(name) <= _LONGEST_ABBREVIATION and (len(name) < 3 or name in _ABBREVIATIONS):
         return False
-    return bool(stems(name)) and not name.rpartition(" ")[2].isdigit()
+    return (
+        bool(stems(name))
+        and not name.rpartition(" ")[2].isdigit()
+        and fold(name.split(maxsplit=1)[0]) not in stop_words()
+    )

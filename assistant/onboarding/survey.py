@@ -95,7 +95,9 @@ def survey_folder(folder: Path, on_progress: Progress | None = None) -> FolderSu
         },
         site
         or find_product_name(
-            [page.prose[:_PROSE] for page in pages], [page.title for page in pages if _is_front(page.path)]
+            [page.prose[:_PROSE] for page in pages],
+            [page.title for page in pages if _is_front(page.path)],
+            [page.title for page in pages],
         ),
         dialect,
         _synonyms(pages),

@@ -166,6 +166,15 @@ NAMED = {
         "7.md": "# Столы\n\nРабочий стол GNOME пуст. В среде GNOME много окон.\n",
         "8.md": "# Окна\n\nОкна в GNOME закрываются.\n",
     },
+    "Лотос Диск": {
+        "a.md": "# Установка Лотос Диск\n\nСкачайте пакет. Лотос Диск готов.\n",
+        "b.md": "# Настройка Лотос Диск\n\nОткройте окно. Лотос Диск покажет папки.\n",
+        "c.md": "# Папки\n\nВ Лотос Диске папки видны всем.\n",
+    },
+    "Brightbox Player": {
+        f"{n}.md": f"# {verb} Brightbox Player\n\nSteps follow. Brightbox Player plays films. Then the player stops.\n"
+        for n, verb in enumerate(("Installing", "Configuring", "Updating", "Removing"))
+    },
     "": {f"{n}.md": f"# Page {n}\n\n{MENUS} The PDF file and the URL are read.\n" for n in range(6)},
 }
 
