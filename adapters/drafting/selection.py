@@ -11,7 +11,7 @@ from adapters.drafting.passages import Unit
 from adapters.drafting.quotation import GOES_ON, LONG_BODY, section_of
 from contracts.enums import RequestType, RequiredAction, Source
 from contracts.ports import DraftRequest
-from language.actions import is_opposed
+from language.actions import action_in, is_opposed, names_action
 from language.answer_types import AnswerType, answer_type, denial, has_value
 from language.blocks import BlockKind
 from language.patterns import read_wording
@@ -128,7 +128,7 @@ def pick_units(candidates: list[Unit], request: DraftRequest, ignored: frozenset
             key=lambda scored: (-scored.score, scored.unit.source, scored.unit.order),
         )
         near = [scored for scored in ranked if scored.score >= _SECOND_BEST * ranked[0].score][:_MOST_TRIED]
-        best = next((scored for scored in near if _covers(scored.unit, candidates, weights, request)), None)
+        best = next((scored for scored in near if _covers(scored.unit, candidates, weights, question, request)), None)
         if best:
             ranked = [best, *(scored for scored in ranked if scored is not best)]
             ranked = _steps_first(ranked) if _HOW.search(question) else ranked
@@ -218,13 +218,15 @@ def _terms_bonus(unit: Unit, request: DraftRequest) -> float:
     return 1.0 if Phrases(request.spec.domain_terms).find(unit.text) else 0.0
 
 
-def _covers(unit: Unit, candidates: list[Unit], weights: _Weights, request: DraftRequest) -> bool:
+def _covers(unit: Unit, candidates: list[Unit], weights: _Weights, question: str, request: DraftRequest) -> bool:
     """Whether a unit with its headings has enough of the question's words, and its passage enough of all."""
     if _asked_for(unit, weights, request):
         return True
     own = unit.words | unit.heading_words
     if len(weights.of) == 1 and not unit.heading_words.issuperset(weights.of):
-        return False  # of a single word, a mention in passing is no answer: the section must be about it
+        # Of a single word, a mention in passing is no answer: the section must be about it, or about doing it.
+        action = action_in(question)
+        return action is not None and names_action(action, section_of(unit))
     passage = {word for other in candidates if other.source == unit.source for word in other.words}
     least = LEAST_OF_LONG if len(own.intersection(weights.of)) > 1 else LEAST_COVERAGE
     return weights.share(own) >= least and weights.share(passage | own) >= least

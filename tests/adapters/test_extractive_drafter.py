@@ -247,6 +247,24 @@ async def test_a_table_comes_with_its_head() -> None:
     assert "kind 3" not in draft.text
 
 
+@pytest.mark.parametrize(
+    ("question", "heading", "quoted"),
+    [
+        ("How do I install?", "Installation", True),
+        ("Как установить?", "Установка", True),
+        ("How do I install?", "Removal", False),
+        ("Как установить?", "Удаление", False),
+    ],
+)
+async def test_a_question_of_one_word_is_answered_by_the_section_about_doing_it(
+    question: str, heading: str, quoted: bool
+) -> None:
+    """A section is named by the noun of what the user wants to do; elsewhere the word is mentioned in passing."""
+    said = "Fetch the package to install it, and run it. Скачайте пакет, чтобы установить программу, и запустите его."
+    draft = await drafted(question, items=evidence(said, heading=heading))
+    assert (draft.kind is DraftKind.ANSWER) is quoted
+
+
 async def test_a_number_of_the_question_chooses_the_row() -> None:
     """Of a table of codes the row of that code answers, though others share more words."""
     head = "| Code | Meaning of the error |\n| --- | --- |"
