@@ -185,6 +185,14 @@ class WordProbe(Protocol):
         ...
 
 
+class NearnessProbe(Protocol):
+    """A port that tells how near texts are in meaning to a question, by a model in this process."""
+
+    async def nearness(self, question: str, texts: Sequence[str]) -> tuple[float, ...]:
+        """Return the cosine of each text to the question, -1 to 1, in the order of the texts; empty if it cannot be told."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class DraftRequest:
     """The input for writing one draft.

@@ -28,6 +28,7 @@ from contracts.ports import (
     EvidenceSource,
     HandOffSink,
     Moderator,
+    NearnessProbe,
     Planner,
     SpeculativePlanner,
     WordProbe,
@@ -78,6 +79,7 @@ class Ports:
         entailment: Judges claims in addition to the Guardian's own checks, if connected.
         sink: Delivers hand-offs; without it, the answer asks the user to pass them on.
         probe: Finds words that the documents do not have; without it, no headings are offered, either.
+        nearness: Tells how near a draft is to the question in meaning; without it, relevance rests on the search alone.
     """
 
     moderator: Moderator
@@ -90,6 +92,7 @@ class Ports:
     entailment: EntailmentChecker | None = None
     sink: HandOffSink | None = None
     probe: WordProbe | None = None
+    nearness: NearnessProbe | None = None
 
 
 def build_graph(
@@ -130,6 +133,7 @@ def build_graph(
         connected=frozenset(ports.sources),
         profile=profile,
         entailment=ports.entailment,
+        nearness=ports.nearness,
         quotes=ports.quoter is not None,
     )
     step(retry_bump, RetryView)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, cast
 
@@ -28,7 +28,7 @@ from contracts.enums import (
 )
 from contracts.errors import ConfigError, EntailmentUnavailable
 from contracts.evidence import EvidenceItem, QueryTrace
-from contracts.ports import EntailmentChecker
+from contracts.ports import EntailmentChecker, NearnessProbe
 from contracts.profile import UNNAMED, Profile
 from contracts.reasons import Reason, broke, could_not_check, reason_names
 from contracts.report import Finding, GuardianReport
@@ -42,7 +42,7 @@ from guards.grounding_check import check_grounding, is_quoted
 from guards.judged_hash import judged_hash
 from guards.policy_check import PolicyFinding, check_answer, mask_text
 from guards.question_check import check_question, said_in_turn
-from guards.relevance_check import RelevanceQuestion, check_relevance
+from guards.relevance_check import RelevanceQuestion, check_relevance, compared_texts
 from guards.verdict import Findings, judge
 from language.message import parts_of
 from language.words import stems
@@ -57,6 +57,7 @@ async def guardian_verify(
     connected: Collection[Source] = tuple(Source),
     profile: Profile = UNNAMED,
     entailment: EntailmentChecker | None = None,
+    nearness: NearnessProbe | None = None,
     quotes: bool = False,
 ) -> Json:
     """Judge the draft, or the request if policy denies it (then nothing was searched or drafted).
@@ -73,6 +74,7 @@ async def guardian_verify(
         connected: The kinds of connected sources.
         profile: The deployment's profile; if left out, one that allows everything and requires nothing.
         entailment: The checker of claims, if one is connected.
+        nearness: Tells how near the draft is to the question in meaning, if a model in this process can.
         quotes: Whether a draft can be quoted if no draft of the model passes.
     """
     judge_one = partial(
@@ -81,6 +83,7 @@ async def guardian_verify(
         connected=connected,
         profile=profile,
         entailment=entailment,
+        nearness=nearness,
         quotes=quotes,
     )
     judged = await judge_one(cast("GuardianView", {**fresh_turn(), **state}))
@@ -155,6 +158,7 @@ async def _judge_one(
     connected: Collection[Source],
     profile: Profile,
     entailment: EntailmentChecker | None,
+    nearness: NearnessProbe | None,
     quotes: bool,
 ) -> _JudgedDraft:
     kind = DraftKind(state["draft_kind"] or (DraftKind.ANSWER if state["draft_answer"] else DraftKind.ABSTENTION))
@@ -165,9 +169,11 @@ async def _judge_one(
     evidence = [EvidenceItem.model_validate(item) for item in state["evidence"]]
     grounding = _run_check("grounding", lambda: _check_grounding(state, evidence, kind, request_type, spec, profile))
     verbatim = is_quoted(grounding, evidence)
-    relevance = _run_check(
-        "relevance",
-        lambda: _relevance(state, evidence, grounding, kind, request_type, context, profile, verbatim=verbatim),
+    relevance = await _check_relevance(
+        lambda: _relevance_question(
+            state, evidence, grounding, kind, request_type, context, profile, verbatim=verbatim
+        ),
+        nearness,
     )
     asks_all = context.evidence_counted is EvidenceCounted.SENT
     question = EvidenceQuestion(
@@ -270,7 +276,7 @@ def _titles_of(spec: ArchitectSpec | None) -> list[str]:
     return [heading for section in named for heading in section.headings()]
 
 
-def _relevance(
+def _relevance_question(
     state: GuardianView,
     evidence: Sequence[EvidenceItem],
     grounding: Finding,
@@ -280,23 +286,39 @@ def _relevance(
     profile: Profile,
     *,
     verbatim: bool,
-) -> Finding:
+) -> RelevanceQuestion:
     planned = [query for query in state["sgr_plan"].get("subqueries", []) if query]
-    return check_relevance(
-        RelevanceQuestion(
-            request_type=request_type,
-            kind=kind,
-            parts=parts_of(state["question"].get("text", ""), planned),
-            evidence=evidence,
-            traces=[QueryTrace.model_validate(trace) for trace in state["query_traces"]],
-            cited=frozenset(item.ref for item in _find_cited_items(grounding, evidence)),
-            sure=context.sure_relevance,
-            ignored=frozenset(stems(profile.product)),
-            draft=state["draft_answer"],
-            verbatim=verbatim,
-            synonyms=profile.synonyms,
-        )
+    return RelevanceQuestion(
+        request_type=request_type,
+        kind=kind,
+        parts=parts_of(state["question"].get("text", ""), planned),
+        evidence=evidence,
+        traces=[QueryTrace.model_validate(trace) for trace in state["query_traces"]],
+        cited=frozenset(item.ref for item in _find_cited_items(grounding, evidence)),
+        sure=context.sure_relevance,
+        ignored=frozenset(stems(profile.product)),
+        draft=state["draft_answer"],
+        verbatim=verbatim,
+        synonyms=profile.synonyms,
     )
+
+
+async def _check_relevance(build: Callable[[], RelevanceQuestion], probe: NearnessProbe | None) -> Finding:
+    """Run the check of relevance; one that breaks has not been carried out."""
+    try:
+        question = build()
+        return check_relevance(replace(question, nearness=await _nearness(question, probe)))
+    except Exception as error:  # noqa: BLE001  # whatever broke, the draft has not been checked
+        return _not_checked("relevance", error)
+
+
+async def _nearness(question: RelevanceQuestion, probe: NearnessProbe | None) -> dict[str, dict[str, float]]:
+    """Return for each part of the question how near it is to the texts that the estimate compares it with."""
+    texts = compared_texts(question) if probe is not None else ()
+    if probe is None or not texts:
+        return {}
+    found = {part: await probe.nearness(part, texts) for part in question.asked}
+    return {part: dict(zip(texts, near, strict=True)) for part, near in found.items() if near}
 
 
 def _find_cited_items(grounding: Finding, evidence: Sequence[EvidenceItem]) -> list[EvidenceItem]:
@@ -391,10 +413,14 @@ def _run_check(name: str, check: Callable[[], Finding]) -> Finding:
     try:
         return check()
     except Exception as error:  # noqa: BLE001  # whatever broke, the draft has not been checked
-        return Finding(
-            check=name,
-            status=CheckStatus.UNCHECKED,
-            reasons=(could_not_check(name),),
-            actions=(RequiredAction.ESCALATE_TO_HUMAN,),
-            advice=(broke(name, type(error).__name__),),
-        )
+        return _not_checked(name, error)
+
+
+def _not_checked(name: str, error: Exception) -> Finding:
+    return Finding(
+        check=name,
+        status=CheckStatus.UNCHECKED,
+        reasons=(could_not_check(name),),
+        actions=(RequiredAction.ESCALATE_TO_HUMAN,),
+        advice=(broke(name, type(error).__name__),),
+    )

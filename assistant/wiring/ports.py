@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from assistant.deployment import Deployment
 from assistant.wiring.documents import document_sources, knowledge_base
 from assistant.wiring.lookups import lookup_sources
+from assistant.wiring.rankers import nearness_probe
 
 if TYPE_CHECKING:
     from adapters.index.queries import Knowledge
@@ -64,6 +65,7 @@ def offline_ports(deployed: Deployment, knowledge: Knowledge) -> Ports:
         sources={**document_sources(deployed, knowledge)},
         drafter=ExtractiveDrafter(profile.allowed_link_domains, profile.product, contacts_of(profile)),
         probe=knowledge,
+        nearness=nearness_probe(deployed.settings),
     )
 
 

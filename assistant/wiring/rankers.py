@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from adapters.index.vectors import Progress, Run, VectorReport
     from assistant.config.settings import RankerSettings, Settings
     from assistant.deployment import Deployment
-    from contracts.ports import EvidenceSource
+    from contracts.ports import EvidenceSource, NearnessProbe
 
 
 def embedder(settings: Settings) -> Embedder | None:
@@ -40,6 +40,19 @@ def embedder(settings: Settings) -> Embedder | None:
         )
     # Whoever installs the large one wants it.
     return _local("e5") or _local("use")
+
+
+def nearness_probe(settings: Settings) -> NearnessProbe | None:
+    """Return what tells how near a draft is to the question: the small model, where it is installed and not switched off.
+
+    It is this model whichever one searches: the weights of its cosines are fitted on it (`guards.relevance_check`).
+    """
+    if settings.embedder.name == "off":
+        return None
+    from adapters.index.ranking.local import use
+    from adapters.index.ranking.local.nearness import LocalNearness
+
+    return LocalNearness(use.use_model()) if use.is_installed() else None
 
 
 _LOCAL: Final = ("use", "e5")

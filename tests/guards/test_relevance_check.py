@@ -11,7 +11,7 @@ from contracts.enums import CheckStatus, DraftKind, PartStatus, RequestType, Req
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.reasons import write_reasons
 from contracts.report import Finding
-from guards.relevance_check import RelevanceQuestion, check_relevance, names_in
+from guards.relevance_check import RelevanceQuestion, check_relevance, compared_texts, names_in
 
 A = RequiredAction
 OK, FAILED, DOUBTFUL, NOT_ASKED = CheckStatus.OK, CheckStatus.FAILED, CheckStatus.DOUBTFUL, CheckStatus.NOT_ASKED
@@ -64,6 +64,28 @@ def test_an_answer_from_a_page_far_ahead_of_the_next_is_sure() -> None:
     assert (finding.status, finding.reasons) == (OK, ())
     assert finding.parts[0].estimate == pytest.approx(0.990, abs=0.001)
     assert finding.parts[0].refs == (CHAT.ref,)
+
+
+@pytest.mark.parametrize(("sentence", "heading", "status"), [(0.7, 0.6, OK), (0.2, 0.1, DOUBTFUL)])
+def test_a_draft_that_is_near_the_question_in_meaning_is_surer(
+    sentence: float, heading: float, status: CheckStatus
+) -> None:
+    """By words and meaning alone, both drafts have the same estimate."""
+    rows = trace(DELETE, (CHAT, 20.0), (NOTES, 8.0), words=WORDS, spread=0.07)
+    fused = [
+        row.model_copy(update={"fused": one, "similarity": one})
+        for row, one in zip(rows.passages, (1.0, 0.8), strict=True)
+    ]
+    question = asked(
+        draft="To delete a conversation, press the bin [1].",
+        evidence=[CHAT.model_copy(update={"title": "Removing chats"}), NOTES],
+        traces=[rows.model_copy(update={"passages": tuple(fused)})],
+        sure=0.7,
+    )
+    texts = compared_texts(question)
+    assert [text.removesuffix(" .") for text in texts] == ["To delete a conversation, press the bin", "Removing chats"]
+    near = {DELETE: dict(zip(texts, (sentence, heading), strict=True))}
+    assert check_relevance(replace(question, nearness=near)).status is status
 
 
 def test_a_page_that_is_hardly_ahead_is_doubtful() -> None:

@@ -18,6 +18,7 @@ from adapters.index.embedded import KnowledgeBase, ingest
 from adapters.index.ranking.embedder import Embedder
 from adapters.index.ranking.local import use
 from adapters.index.ranking.local.embedder import KEPT_QUERIES, LocalEmbedder
+from adapters.index.ranking.local.nearness import LocalNearness
 from adapters.index.ranking.local.use import UseModel, use_model
 from adapters.index.ranking.similarity import file_key, read_vectors
 from adapters.index.store import NAME, Store
@@ -172,6 +173,18 @@ def test_a_folder_with_the_vectors_of_an_older_version_opens_as_it_is(tmp_path: 
     store = Store(kb)
     assert (kb / store.meta(file_key(model.name))).is_file()
     store.close()
+
+
+async def test_nearness_is_the_cosine_of_each_text_and_no_text_is_read_twice() -> None:
+    """A text near the question comes out above one that is not; a model that cannot be loaded tells nothing."""
+    model = CountedModel()
+    probe = LocalNearness(model)
+    texts = ("The grand hotel was built in 1902.", "Roses need water every second day.")
+    far, near = await probe.nearness("When do I water roses?", texts)
+    assert -1 <= far < near <= 1
+    assert await probe.nearness("When do I water roses?", texts[::-1]) == pytest.approx((near, far))
+    assert sorted(model.texts) == sorted({"When do I water roses?", *texts})
+    assert await LocalNearness(UseModel(sha256="another")).nearness("roses", texts) == ()
 
 
 def test_the_command_makes_vectors_and_a_turn_uses_them(tmp_path: Path) -> None:
