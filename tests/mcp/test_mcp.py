@@ -31,6 +31,7 @@ from assistant.turns.views import Answer
 from assistant.web.app import ServerOptions
 from guards.message_check import MAX_MESSAGE_CHARS
 from tests.support.cli_helpers import ANSWER, CORPUS, QUESTION, Desk
+from tests.support.tls import TRUSTS_NOBODY
 from tests.support.wire.server_process import FakeServer, fake_server
 from tests.web.conftest import Running, serving
 
@@ -80,7 +81,7 @@ def slow(library: Desk, model: FakeServer, tmp_path_factory: pytest.TempPathFact
 @asynccontextmanager
 async def connected(running: Running, name: str = "anna", mode: Mode = "auto") -> AsyncGenerator[Client]:
     async with (
-        httpx2.AsyncClient(headers=running.headers(name), trust_env=False, timeout=30) as http,
+        httpx2.AsyncClient(headers=running.headers(name), trust_env=False, verify=TRUSTS_NOBODY, timeout=30) as http,
         Client(streamable_http_client(f"{running.url}/mcp", http_client=http), mode=mode) as client,
     ):
         yield client

@@ -19,6 +19,7 @@ from assistant.keys import keys_of
 from assistant.turns.transcript import MAX_TITLE_CHARS
 from tests.page.conftest import EVIL_SENTENCE, LEFT, PATIENCE_MS, Served, Wire
 from tests.support.cli_helpers import Desk
+from tests.support.tls import TRUSTS_NOBODY
 
 pytestmark = pytest.mark.slow
 
@@ -430,7 +431,7 @@ def test_a_conversation_is_shared_as_it_is_by_a_link_for_the_same_role(served: S
     """Others with the role read the turns that there were, masked, and operators do; nobody reads what came later."""
 
     def read(name: str, link: str) -> httpx.Response:
-        return httpx.get(link, auth=(name, served.keys[name]), trust_env=False)
+        return httpx.get(link, auth=(name, served.keys[name]), trust_env=False, verify=TRUSTS_NOBODY)
 
     links: dict[str, str] = {}
     for name in ("anna", "olga"):
@@ -459,14 +460,16 @@ def test_a_conversation_is_shared_as_it_is_by_a_link_for_the_same_role(served: S
                 # Nor does it show what is asked later under the same id.
                 again = {"question": QUESTION, "thread_id": thread}
                 auth = (name, served.keys[name])
-                asked = httpx.post(f"{served.url}v1/ask", json=again, auth=auth, timeout=60, trust_env=False)
+                asked = httpx.post(
+                    f"{served.url}v1/ask", json=again, auth=auth, timeout=60, trust_env=False, verify=TRUSTS_NOBODY
+                )
                 assert asked.status_code == 200
                 assert read("vera", links[name]).status_code == 404
     assert read("olga", links["olga"]).status_code == 200
     for name, link in (("vera", links["anna"]), ("vera", links["olga"]), ("olga", f"{links['olga']}x")):
         assert read(name, link).status_code == 404
         assert "not valid" in read(name, link).text
-    assert httpx.get(links["olga"], trust_env=False).status_code == 401
+    assert httpx.get(links["olga"], trust_env=False, verify=TRUSTS_NOBODY).status_code == 401
 
 
 # ------------------------------------------------------------------------------------------------ hostile text, faults
@@ -626,7 +629,9 @@ EVENT: dict[str, Any] = {"data": ["{}"], "fn_index": 0, "session_hash": "made-by
 def sent(served: Served, method: str, path: str, body: object = None, *, name: str = "anna") -> httpx.Response:
     """Send one request to the page's own routes, as the owner of a key."""
     headers = {"X-API-Key": served.keys[name]}
-    with httpx.Client(base_url=served.url, headers=headers, timeout=PATIENCE_MS / 1000, trust_env=False) as client:
+    with httpx.Client(
+        base_url=served.url, headers=headers, timeout=PATIENCE_MS / 1000, trust_env=False, verify=TRUSTS_NOBODY
+    ) as client:
         return client.request(method, path, json=body) if isinstance(body, dict) else client.request(method, path)
 
 
@@ -882,7 +887,9 @@ def test_without_an_index_the_command_says_how_to_make_one(tmp_path: Path) -> No
 
 def documents_of(served: Served, name: str, path: str = "", **form: Any) -> httpx.Response:
     """Ask for the page Documents, or send one of its forms."""
-    with httpx.Client(auth=(name, served.keys[name]), base_url=served.url, timeout=60, trust_env=False) as client:
+    with httpx.Client(
+        auth=(name, served.keys[name]), base_url=served.url, timeout=60, trust_env=False, verify=TRUSTS_NOBODY
+    ) as client:
         return client.post(f"documents{path}", **form) if form else client.get(f"documents{path}")
 
 
@@ -921,7 +928,7 @@ def test_only_operators_see_documents_and_change_them(served: Served, desk: Desk
     assert documents_of(served, "anna", "/files", files=file).status_code == 403
     assert documents_of(served, "anna", "/files", files=large).status_code == 413
     assert documents_of(served, "anna", "/index", data={}).status_code in (403, 405)
-    assert httpx.get(f"{served.url}documents", trust_env=False).status_code == 401
+    assert httpx.get(f"{served.url}documents", trust_env=False, verify=TRUSTS_NOBODY).status_code == 401
     foreign = {"Origin": "https://evil.test", "Sec-Fetch-Site": "cross-site"}
     assert documents_of(served, "olga", "/files", files=file, headers=foreign).status_code == 403
     assert not (desk.cwd / "corpus" / "intruder.md").exists()

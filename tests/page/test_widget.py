@@ -20,6 +20,7 @@ from assistant.keys import keys_of
 from assistant.web.page.mount import WIDGET
 from tests.page.conftest import PATIENCE_MS, WINDOW
 from tests.support.cli_helpers import CORPUS, PROFILE, QUESTION, Desk
+from tests.support.tls import TRUSTS_NOBODY
 
 
 @dataclass
@@ -193,7 +194,7 @@ def test_on_a_phone_the_chat_has_the_whole_screen(shop: Shop) -> None:
 
 def test_the_page_and_the_widget_say_who_may_use_them(shop: Shop) -> None:
     """Only named sites frame the page, and nothing else of its policy changes; the widget may be kept, and is asked for again."""
-    with httpx.Client(base_url=shop.server, trust_env=False) as client:
+    with httpx.Client(base_url=shop.server, trust_env=False, verify=TRUSTS_NOBODY) as client:
         page = client.get("/")
         policy = dict(part.strip().split(" ", 1) for part in page.headers["content-security-policy"].split(";"))
         assert policy["frame-ancestors"] == f"http://127.0.0.1:{shop.port} http://localhost:{shop.port}"
@@ -215,7 +216,7 @@ def test_the_page_and_the_widget_say_who_may_use_them(shop: Shop) -> None:
         # A picture on a foreign page is no visitor.
         client.cookies.clear()
         assert client.get("/", headers={"Sec-Fetch-Dest": "image"}).status_code == 401
-    with httpx.Client(base_url=shop.server, trust_env=False) as client:
+    with httpx.Client(base_url=shop.server, trust_env=False, verify=TRUSTS_NOBODY) as client:
         # A browser that is nobody yet gets the code, and no dialog for a password.
         assert client.head("/").status_code == client.get("/theme.css").status_code == 200
         refused = client.get("/gradio_api/queue/data", params={"session_hash": "x"})
@@ -236,7 +237,7 @@ def test_the_page_and_the_widget_say_who_may_use_them(shop: Shop) -> None:
 def test_the_owner_of_a_key_signs_in(shop: Shop, indexed: Desk) -> None:
     """Where everybody may see the page, nobody is asked for a key; at one address the browser asks for it."""
     key = keys_of(deployment(environment=indexed.environment)).add("olga", "operator")
-    with httpx.Client(base_url=shop.server, trust_env=False) as client:
+    with httpx.Client(base_url=shop.server, trust_env=False, verify=TRUSTS_NOBODY) as client:
         asked = client.get("/sign-in")
         assert (asked.status_code, asked.headers["www-authenticate"][:5]) == (401, "Basic")
         assert client.get("/sign-in", auth=("any", "gk-wrong")).status_code == 401

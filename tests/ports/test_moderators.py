@@ -21,7 +21,7 @@ from contracts.errors import ModerationUnavailable
 from contracts.ports import Moderator
 from contracts.report import ModerationResult
 from tests.support.ports.moderator_conformance import ODD_TEXTS, PLAIN_TEXTS, RULES, Conformance
-from tests.support.wire.models import TRUSTS_NOBODY
+from tests.support.tls import TRUSTS_NOBODY
 from tests.support.wire.server_process import FakeServer, fake_server
 
 UNSAFE = make_result(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK)

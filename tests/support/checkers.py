@@ -19,7 +19,7 @@ from adapters.models.chat import ChatModel
 from adapters.models.retries import Pauses
 from contracts.enums import CallPurpose, Entailment, Language
 from contracts.ports import EntailmentQuestion
-from tests.support.wire.models import TRUSTS_NOBODY
+from tests.support.tls import TRUSTS_NOBODY
 from tests.support.wire.server_process import FakeServer
 
 KEY = "sk-secret-of-the-judge"

@@ -20,6 +20,7 @@ from assistant.keys import keys_of
 from assistant.service import Service
 from assistant.web.app import ServerOptions, create_app
 from tests.support.cli_helpers import Desk
+from tests.support.tls import TRUSTS_NOBODY
 
 ROLES = {"anna": "user", "boris": "user", "olga": "operator"}
 """Who has a key of the shared server, and in which role."""
@@ -56,7 +57,9 @@ class Running:
 
     def client(self, name: str = "anna") -> httpx.Client:
         """Return a caller's client; it must be closed."""
-        return httpx.Client(base_url=self.url, headers=self.headers(name), timeout=30, trust_env=False)
+        return httpx.Client(
+            base_url=self.url, headers=self.headers(name), timeout=30, trust_env=False, verify=TRUSTS_NOBODY
+        )
 
     def ask(self, method: str, path: str, body: object = None, *, name: str = "anna", **more: str) -> httpx.Response:
         """Send one request on a connection of its own; `more` are headers, `_` for `-`."""

@@ -16,7 +16,7 @@ import pytest
 from assistant.deployment import deployment
 from assistant.web.openai_protocol import pieces
 from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk
-from tests.support.wire.models import TRUSTS_NOBODY
+from tests.support.tls import TRUSTS_NOBODY
 from tests.support.wire.server_process import FakeServer, fake_server
 from tests.web.conftest import Running, events_in, serving, sub_desk
 

@@ -22,6 +22,7 @@ from assistant.keys import Keys
 from tests.support.cli_helpers import ANSWER, QUESTION, Desk
 from tests.support.fork_server import Program
 from tests.support.timed import LOADED
+from tests.support.tls import TRUSTS_NOBODY
 from tests.support.wire.server_process import FakeServer, fake_server
 
 LONGEST_S = 20
@@ -43,7 +44,9 @@ class Serving:
     complaints: IO[bytes]
 
     def client(self, **headers: str) -> httpx.Client:
-        return httpx.Client(base_url=self.address, timeout=LONGEST_S, trust_env=False, headers=headers)
+        return httpx.Client(
+            base_url=self.address, timeout=LONGEST_S, trust_env=False, verify=TRUSTS_NOBODY, headers=headers
+        )
 
     def signal(self, number: int = signal.SIGTERM) -> None:
         self.process.send_signal(number)

@@ -25,6 +25,7 @@ from assistant.web.limits import OPEN_PATHS, OwnPages, RateLimits
 from contracts.errors import ConfigError, GuardianError, ThreadError
 from contracts.profile import UNNAMED, Profile, Role
 from tests.support.cli_helpers import QUESTION, Desk
+from tests.support.tls import TRUSTS_NOBODY
 from tests.web.conftest import ROLES, Running, serving
 
 NOW: Final = 1_800_000_000
@@ -55,7 +56,7 @@ def gate(library: Desk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ru
 
 def send(gate: Running, path: str, headers: Headers, body: object = None, host: str = "127.0.0.1") -> httpx.Response:
     """Send one request from an address of this machine; with a body by POST."""
-    transport = httpx.HTTPTransport(local_address=host)
+    transport = httpx.HTTPTransport(local_address=host, verify=TRUSTS_NOBODY)
     with httpx.Client(base_url=gate.url, transport=transport, trust_env=False, timeout=30) as client:
         raw = [(name.encode(), value if isinstance(value, bytes) else value.encode()) for name, value in headers]
         return client.request("GET" if body is None else "POST", path, json=body, headers=raw)

@@ -19,7 +19,7 @@ from adapters.models.retries import Pauses
 from adapters.moderation.vllm import MAX_TOKENS, VllmModerator
 from contracts.enums import CallPurpose, HarmCategory, ModerationState, SafetyLevel
 from contracts.errors import ModerationUnavailable
-from tests.support.wire.models import TRUSTS_NOBODY
+from tests.support.tls import TRUSTS_NOBODY
 from tests.support.wire.moderator_faults import FAULTS, RETRIES, SLOW, TRIES, Fault, wait_until_asked
 from tests.support.wire.server_process import FakeServer, fake_server
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -24,12 +23,11 @@ from contracts.enums import CallPurpose, Language, RequestType, Source
 from contracts.evidence import EvidenceItem
 from contracts.ports import Drafter, DraftRequest, Planner, PlanRequest
 from contracts.spec import ArchitectSpec
+from tests.support.tls import TRUSTS_NOBODY
 from tests.support.turn import PROFILE, plan
 from tests.support.wire.server_process import FakeServer
 
 MODEL = "fake-model"
-TRUSTS_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""No test speaks TLS, and reading the world's authorities for each client takes longer than most tests."""
 QUICK = Pauses(first_s=0.01)
 OFFLINE = plan(user_intent="OFFLINE")
 """The plan of who plans where the model cannot."""
