@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.support.engines.kinds import Servers
-from tests.support.engines.qdrant_server import serving
 from tests.support.memory import memory
 from tests.support.shelves import embedder, filled
 from tests.support.wire.server_process import FakeServer, fake_server
@@ -20,6 +19,8 @@ def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
 
     To make a collection takes Qdrant most of a second on a busy disk.
     """
+    from tests.support.engines.qdrant_server import serving
+
     with TemporaryDirectory(dir=memory()) as folder, serving(Path(folder)) as qdrant:
         yield Servers(qdrant, lambda: request.getfixturevalue("postgres_server"))
 

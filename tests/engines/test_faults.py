@@ -23,7 +23,6 @@ from adapters.index.remote.search import RemoteKnowledge
 from contracts.errors import ConfigError, KnowledgeError, SourceUnavailable
 from contracts.ports import SearchRequest
 from tests.support.engines.kinds import KINDS, Servers, new_name
-from tests.support.engines.qdrant_server import serving
 from tests.support.markdown_pages import write
 from tests.support.timed import LOADED
 
@@ -232,6 +231,8 @@ async def test_a_reply_that_is_none_of_qdrants_is_an_error_of_the_port(
 @pytest.fixture
 def guarded(tmp_path: Path) -> Iterator[str]:
     """A Qdrant that wants a key."""
+    from tests.support.engines.qdrant_server import serving
+
     (tmp_path / "qdrant").mkdir()
     with serving(tmp_path / "qdrant") as server:
         server.api_key = "hunter2"

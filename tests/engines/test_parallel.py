@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,7 +16,9 @@ from adapters.index.remote.filling import fill
 from adapters.index.remote.search import RemoteKnowledge
 from contracts.enums import Source
 from contracts.ports import SearchRequest
-from tests.support.engines.qdrant_server import Qdrant, serving
+
+if TYPE_CHECKING:
+    from tests.support.engines.qdrant_server import Qdrant
 
 MANY = 16
 """More than the threads that asyncio has by itself where there are up to eleven cores."""
@@ -24,6 +27,8 @@ SECONDS = 5.0
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Qdrant]:
+    from tests.support.engines.qdrant_server import serving
+
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "kettle.md").write_text("# Kettle\n\nA kettle boils water.\n")
     (tmp_path / "qdrant").mkdir()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 import pytest
@@ -81,20 +81,16 @@ def report_of(
     )[1]
 
 
-def every_case() -> Iterator[tuple[Findings, DraftKind, Track, bool, bool]]:
+@cache
+def every_case() -> list[tuple[Findings, DraftKind, Track, bool, bool]]:
     statuses = product(OF_CHECKS, OF_CHECKS, OF_CHECKS, CheckStatus, PolicyStatus)
-    for status, kind, track, retries_left, widened in product(
-        list(statuses), DraftKind, Track, (True, False), (True, False)
-    ):
-        yield findings(*status), kind, track, retries_left, widened
-
-
-CASES = list(every_case())
+    found = [findings(*status) for status in statuses]
+    return list(product(found, DraftKind, Track, (True, False), (True, False)))
 
 
 def test_every_verdict_is_the_specifications() -> None:
     """Verdict, actions and risk are DT-005's for whatever the checks found, the worse of evidence and grounding counting."""
-    for (found, kind, track, retries_left, widened), quoting_left in product(CASES, (True, False)):
+    for (found, kind, track, retries_left, widened), quoting_left in product(every_case(), (True, False)):
         there = {found.evidence.status, found.grounding.status}
         substance = "unchecked" if UNCHECKED in there else "failed" if FAILED in there else "ok"
         verdict, actions, risk = specified(
@@ -116,7 +112,7 @@ def test_every_verdict_is_the_specifications() -> None:
 
 def test_a_pass_has_neither_reasons_nor_actions_and_all_else_has_both() -> None:
     """Whatever was found, failed and unchecked together among it; and no reason and no action is named twice."""
-    for found, kind, track, retries_left, widened in CASES:
+    for found, kind, track, retries_left, widened in every_case():
         report = report_of(found, kind, track, retries_left=retries_left, widened=widened)
         passed = report.verdict is Verdict.PASS
         assert passed == (not report.reasons) == (not report.required_actions)
@@ -126,7 +122,7 @@ def test_a_pass_has_neither_reasons_nor_actions_and_all_else_has_both() -> None:
 
 def test_all_reasons_are_told_at_once_and_in_order() -> None:
     """Where policy is not violated: that it was not checked, the kind of draft, then evidence, grounding, relevance, contract."""
-    for found, kind, track, retries_left, widened in CASES:
+    for found, kind, track, retries_left, widened in every_case():
         report = report_of(found, kind, track, retries_left=retries_left, widened=widened)
         if found.policy.status is PolicyStatus.VIOLATED:
             assert report.reasons == ["policy_violation=[api-key, link]"]
@@ -147,7 +143,7 @@ def test_all_reasons_are_told_at_once_and_in_order() -> None:
 def test_a_retry_asks_for_nothing_that_ends_a_turn() -> None:
     """What could not be checked beside what failed does not send the drafter to a person."""
     seen: set[tuple[RequiredAction, ...]] = set()
-    for found, kind, track, retries_left, widened in CASES:
+    for found, kind, track, retries_left, widened in every_case():
         report = report_of(found, kind, track, retries_left=retries_left, widened=widened)
         if report.verdict is Verdict.RETRY:
             assert not ENDING.intersection(report.required_actions)

@@ -25,7 +25,6 @@ from contracts.lookups import Lookup
 from contracts.ports import EvidenceSource, SearchReply, SearchRequest
 from contracts.profile import Database
 from tests.support.database import tables
-from tests.support.engines.qdrant_server import serving
 from tests.support.graph_source import small_graph
 from tests.support.graph_source.bolt_server import BoltServer
 from tests.support.markdown_pages import write
@@ -189,6 +188,8 @@ def hangs_later(kind: Source) -> Callable[[Place], Opened]:
 
     @contextmanager
     def opened(place: Place) -> Generator[EvidenceSource]:
+        from tests.support.engines.qdrant_server import serving
+
         (place / "qdrant").mkdir()
         with serving(place / "qdrant") as server:
             engine = engine_at(server.url, profile="tests")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adapters.index.ranking.embedder import Embedding
 from adapters.index.remote.engine import IndexEngine, SearchLimits
@@ -14,7 +15,9 @@ from adapters.index.remote.engines import engine_at
 from adapters.index.remote.filling import fill
 from adapters.index.remote.search import RemoteKnowledge
 from adapters.index.remote.sparse import Vector
-from tests.support.engines.qdrant_server import Qdrant
+
+if TYPE_CHECKING:
+    from tests.support.engines.qdrant_server import Qdrant
 
 KINDS = ("qdrant", "postgres")
 _numbers = itertools.count()

@@ -1,6 +1,7 @@
 """Qdrant's HTTP API, as far as the adapter uses it, over Qdrant's own engine in this process.
 
 What is asked is checked by the models of Qdrant's official client, which know no field that the API does not have.
+They take a second to import: this is imported where a server starts, not where each worker collects all tests.
 """
 
 from __future__ import annotations
