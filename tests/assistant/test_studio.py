@@ -69,11 +69,14 @@ garbage it looks more rarely: what it imports is none, and looking through that 
 class Server:
     """One `langgraph dev` over the repository's own langgraph.json.
 
-    The folder that it runs in is made of links to the repository's, for it writes into its working directory.
+    The folder that it runs in is made of links to the repository's, for it writes into its working directory. Where it
+    is watched, its peers are noted ten times a second, which takes a tenth of a processor: the kernel looks through all
+    there could be.
     """
 
-    def __init__(self, place: Path, **more: str) -> None:
+    def __init__(self, place: Path, *, watched: bool = False, **more: str) -> None:
         self.place = place
+        self.watched = watched
         self.more = more
         self.data = place / "data"
         self.log_file = place / "log"
@@ -129,7 +132,8 @@ class Server:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        threading.Thread(target=self._watch, args=(self._process,), daemon=True).start()
+        if self.watched:
+            threading.Thread(target=self._watch, args=(self._process,), daemon=True).start()
         deadline = time.monotonic() + 60
         while "Application started up" not in self.log().removeprefix(earlier):
             assert self._process.poll() is None, self.log()
@@ -199,7 +203,7 @@ def _is_far(address: str) -> bool:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Return a running server; all tests but that of the kill share it."""
-    served = Server(tmp_path_factory.mktemp("studio"))
+    served = Server(tmp_path_factory.mktemp("studio"), watched=True)
     served.start()
     yield served
     served.stop()
