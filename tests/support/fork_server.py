@@ -66,6 +66,9 @@ def _serve(line: socket.socket) -> None:
             _become(json.loads(data), descriptors)
 
 
+_OF_ALL_TURNS: Final = ("assistant.indexing", "assistant.service")
+"""What most of the others come with: imported once here, and not first in the process that is thrown away."""
+
 _OF_SOME_TURNS: Final = (
     "langchain_openai",
     "fastapi",
@@ -77,6 +80,11 @@ _OF_SOME_TURNS: Final = (
 
 def _import_what_a_turn_needs() -> None:
     """Import what indexing and asking import, which a process that is thrown away does: nothing else of a turn stays."""
+    # Nothing that is imported is garbage.
+    gc.disable()
+    for name in (*_OF_ALL_TURNS, *_OF_SOME_TURNS):
+        importlib.import_module(name)
+    _read_what_ships()
     reading, writing = os.pipe()
     if not os.fork():
         with tempfile.TemporaryDirectory() as folder, open(os.devnull, "w") as nothing:  # noqa: PTH123  # no path
@@ -91,15 +99,15 @@ def _import_what_a_turn_needs() -> None:
         os._exit(0)
     os.close(writing)
     with open(reading, "rb") as names:  # noqa: PTH123  # a pipe
-        for name in (*json.loads(names.read()), *_OF_SOME_TURNS):
+        for name in json.loads(names.read()):
             # Some are made by their packages: no file has their name.
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
     os.wait()
-    _read_what_ships()
     # No child looks through all that for garbage, which it would on its way out.
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def _read_what_ships() -> None:
