@@ -65,10 +65,10 @@ async def ask(url: str | Path, statement: str, *calls: LookupCall, **changes: An
     return await source(url, lookup(statement, **changes), **limits).search(request)
 
 
-async def stopped(url: str | Path, statement: str) -> str:
+async def stopped(url: str | Path, statement: str, **changes: Any) -> str:
     """Run a statement that must not end well; return what was said, with the way out."""
     with pytest.raises(SourceUnavailable) as caught:
-        await ask(url, statement)
+        await ask(url, statement, **changes)
     assert caught.value.way_out
     return str(caught.value)
 
