@@ -62,7 +62,7 @@ def separation(own: list[float], foreign: list[float]) -> float:
 
 
 def test_the_handbook_is_read_whole(handbook_index: Path, tmp_path: Path) -> None:
-    """Every page of it is in the index that was made of it, without a complaint, as the fixture asserts."""
+    """Every page of it is in the index that was made of it, and none gives orders or has another fault, as the fixture asserts."""
     pages = len(list(HANDBOOK.rglob("*.md")))
     again = ingest(HANDBOOK, directory=Path(shutil.copytree(handbook_index, tmp_path / "kb")))
     assert (again.unchanged, again.chunks) == (pages, 0)

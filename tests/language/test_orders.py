@@ -77,7 +77,8 @@ def test_what_a_manual_says_is_no_order(text: str) -> None:
     assert without_orders(text) == (text, False)
 
 
-def test_no_page_of_the_handbook_gives_orders(root: Path) -> None:
-    """What the handbook says of attacks is quoted or told of."""
-    pages = [*root.glob("knowledge/*/*.md"), *root.glob("docs/*.md")]
+def test_no_page_for_developers_gives_orders(root: Path) -> None:
+    """What they say of attacks is quoted or told of; so it is in the handbook, which is indexed without a warning."""
+    pages = list(root.glob("docs/*.md"))
+    assert pages
     assert {page.name: spans for page in pages if (spans := orders_in(page.read_text("utf-8")))} == {}
