@@ -74,9 +74,9 @@ class Server:
     there could be.
     """
 
-    def __init__(self, place: Path, *, watched: bool = False, **more: str) -> None:
+    def __init__(self, place: Path, **more: str) -> None:
         self.place = place
-        self.watched = watched
+        self.watched = False
         self.more = more
         self.data = place / "data"
         self.log_file = place / "log"
@@ -203,7 +203,8 @@ def _is_far(address: str) -> bool:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Return a running server; all tests but that of the kill share it."""
-    served = Server(tmp_path_factory.mktemp("studio"), watched=True)
+    served = Server(tmp_path_factory.mktemp("studio"))
+    served.watched = True
     served.start()
     yield served
     served.stop()
