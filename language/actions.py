@@ -53,7 +53,7 @@ def is_opposed(question: str, text: str) -> bool:
 def names_action(action: str, text: str) -> bool:
     """Whether a text has an action's verb, or another one for the same: "reduce" for "lower"."""
     words = _words_of(text)
-    same = [side for sides in _SIDES for side in sides if _among([action], side)]
+    same = [side for side in (*(side for sides in _SIDES for side in sides), *_SAME) if _among([action], side)]
     return any(_same_action(action, word) for word in words) or any(_among(words, side) for side in same)
 
 
@@ -84,3 +84,4 @@ def _side(words: str) -> re.Pattern[str]:
 
 
 _SIDES: Final = tuple((_side(one), _side(other)) for one, other in _WORDING.rows("opposites"))
+_SAME: Final = tuple(_side(words) for (words,) in _WORDING.rows("same"))

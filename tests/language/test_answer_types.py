@@ -97,4 +97,6 @@ def test_another_verb_for_the_same_names_an_action() -> None:
     assert names_action("rename", "Renaming a key")
     assert names_action("pay", "Payment by card")
     assert names_action("удалить", "Удаление смены")
+    assert names_action("поменять", "Изменение пароля")
+    assert names_action("erase", "Formatting a disk")
     assert not names_action("rename", "Creating a key")
