@@ -33,6 +33,7 @@ from assistant.turns.transcript import (
     check_id,
     with_readable_result,
 )
+from assistant.visitors import split_stored_id
 from assistant.wiring.documents import knowledge_base
 from assistant.wiring.ports import open_ports
 from assistant.wiring.turns import open_runner
@@ -65,7 +66,8 @@ class Caller:
 
     Attributes:
         name: That of the API key (letters, digits and dashes), or of a visitor or a user (`assistant.visitors`). Empty if
-            nobody is told apart: then everybody who reaches the process is the same caller.
+            nobody is told apart: then everybody who reaches the process is the same caller, who has all conversations but
+            those of visitors and users.
         role: A role of the profile.
     """
 
@@ -292,6 +294,8 @@ class Service:
         """Return the caller's conversations, the most recently used first."""
         own = self._inner(caller, "")
         found = await self._store.list_threads(own)
+        if not caller.name:
+            found = [summary for summary in found if not _is_of_visitor_or_user(summary.thread_id)]
         return [_rename_thread(summary, summary.thread_id.removeprefix(own)) for summary in found]
 
     async def find_threads(self, caller: Caller, words: str) -> list[ThreadSummary]:
@@ -467,6 +471,9 @@ class Service:
             # That of a named caller is stored with the name and a slash in front; without names all are anybody's.
             stored = not caller.name and _OWNS in thread
             check_id("conversation's", thread, MAX_STORED_ID_LENGTH if stored else MAX_ID_LENGTH)
+            if not caller.name and _is_of_visitor_or_user(thread):
+                # People wrote it to the desk: it is read on the review page, masked, where every look is recorded.
+                raise _unknown_thread(thread)
         return f"{caller.name}{_OWNS}{thread}" if caller.name else thread
 
     def _start(self, inner: str, live: RunningTurn, work: Any) -> RunningTurn:
@@ -487,6 +494,10 @@ class Service:
 
         task.add_done_callback(forget)
         return live
+
+
+def _is_of_visitor_or_user(stored_id: str) -> bool:
+    return bool(split_stored_id(stored_id)[0])
 
 
 def _unknown_thread(thread: str) -> UnknownThread:

@@ -26,7 +26,7 @@ VISITOR: Final = "v_"
 USER: Final = "u_"
 """How the name of a user begins."""
 _NAME: Final = re.compile(r"[uv]_[0-9a-f]{32}")
-_OF_VISITOR: Final = re.compile(r"(v_[0-9a-f]{32})/.+", re.DOTALL)
+_STORED: Final = re.compile(r"([uv]_[0-9a-f]{32})/(.+)", re.DOTALL)
 _COOKIE: Final = re.compile(r"1\.([0-9a-f]{32})\.([0-9]{1,12})\.([A-Za-z0-9_-]{43})")
 _SECRET_BYTES: Final = 32
 _PURPOSE: Final = b"guardian visitor "
@@ -130,10 +130,19 @@ def erasable_name(text: str) -> str:
     return text if is_name(text) else user_name(text)
 
 
-def visitor_of(thread_id: str) -> str:
+def split_stored_id(stored_id: str) -> tuple[str, str]:
+    """Return the visitor or the user that a stored conversation belongs to, and its id with them.
+
+    The name is empty, and the id the whole one, if it belongs to neither.
+    """
+    found = _STORED.fullmatch(stored_id)
+    return (found[1], found[2]) if found else ("", stored_id)
+
+
+def visitor_of(stored_id: str) -> str:
     """Return the visitor that a stored conversation belongs to; empty if it is no visitor's."""
-    found = _OF_VISITOR.fullmatch(thread_id)
-    return found[1] if found else ""
+    owner, _ = split_stored_id(stored_id)
+    return owner if owner.startswith(VISITOR) else ""
 
 
 def _read_secret(path: Path) -> bytes:

@@ -12,6 +12,7 @@ from assistant.service import Caller, Question, Service, open_service
 from assistant.turns.events import TurnEnded, TurnEvent, Understood
 from assistant.turns.running_turn import RunningTurn
 from assistant.turns.views import answer, user_event, user_view
+from assistant.visitors import user_name
 from assistant.web.turns import events_of
 from contracts.enums import Language
 from contracts.errors import InputError, ServerClosing, TurnStopped, UnknownThread
@@ -83,6 +84,22 @@ async def test_nobody_sees_the_conversations_of_another(service: Service) -> Non
     assert not await service.stop(BORIS, "hers")
     with pytest.raises(UnknownThread):
         await service.turns(Caller("ann"), "a/same")
+
+
+@pytest.mark.parametrize("owner", ["v_" + "0" * 32, user_name("eva@shelf.example")])
+async def test_who_has_no_name_has_no_conversation_of_a_visitor_or_a_user(service: Service, owner: str) -> None:
+    """They are neither listed nor found nor opened nor continued, although those of keys and of nobody are."""
+    nobody = Caller(role="operator")
+    for caller, thread in ((Caller(owner), "theirs"), (ANNA, "hers"), (nobody, "own")):
+        await service.ask(caller, Question(QUESTION, thread=thread))
+    assert {summary.thread_id for summary in await service.threads(nobody)} == {"anna/hers", "own"}
+    assert {summary.thread_id for summary in await service.find_threads(nobody, "catalogue")} == {"anna/hers", "own"}
+    for work in (service.turns, service.feedback, service.delete, service.resume, service.stop):
+        with pytest.raises(UnknownThread):
+            await work(nobody, f"{owner}/theirs")
+    with pytest.raises(UnknownThread):
+        service.begin(nobody, Question(QUESTION, thread=f"{owner}/theirs"))
+    assert len(await service.turns(Caller(owner), "theirs")) == 1
 
 
 async def test_who_goes_away_leaves_a_turn_that_can_be_taken_up_again(service: Service) -> None:

@@ -187,6 +187,15 @@ def test_a_conversation_can_be_deleted_without_an_index(talked: Desk) -> None:
     assert talked.here("threads", "list", "--json").json == []
 
 
+def test_a_visitors_half_finished_turn_is_resumed_by_the_id_that_it_is_stored_under(talked: Desk) -> None:
+    """Whoever has the data folder may finish any turn, and its answer stays the visitor's."""
+    thread = f"v_{'7' * 32}/mine"
+    asyncio.run(leave_half_finished(talked, thread, "m1", QUESTION))
+    result = talked.here("threads", "resume", thread, "--json").json
+    assert (result["thread_id"], result["outcome"]) == (thread, "answered")
+    assert "half-finished" not in talked.here("threads", "list").out
+
+
 @pytest.mark.parametrize("action", ["show", "resume", "delete"])
 def test_an_unknown_conversation_is_told(action: str, talked: Desk, empty: Desk) -> None:
     """Exit code 1 and how to see those there are, with JSON, too; also where nothing was ever said."""

@@ -14,14 +14,16 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 
 from assistant.config.settings import CallerSettings
-from assistant.deployment import deployment
+from assistant.deployment import Deployment, deployment
 from assistant.keys import Keys
 from assistant.service import Caller, Service
 from assistant.visitors import Visit, VisitorSeal, user_name, visitor_seal
+from assistant.web.app import ServerOptions
 from assistant.web.callers import Callers, Kind
 from assistant.web.expiry import daily_expiry
 from assistant.web.faults import TooMany
 from assistant.web.limits import OPEN_PATHS, OwnPages, RateLimits
+from assistant.web.page.mount import page_routes
 from contracts.errors import ConfigError, GuardianError, ThreadError
 from contracts.profile import UNNAMED, Profile, Role
 from tests.support.cli_helpers import QUESTION, Desk
@@ -171,6 +173,26 @@ def test_each_caller_has_their_own_conversations(gate: Running) -> None:
         for thread in ("mine", *stored.values()):
             own = name in stored and thread == "mine"
             assert send(gate, f"/v1/threads/{thread}", headers).status_code == (200 if own else 404)
+
+
+def test_an_operators_page_without_keys_opens_no_visitors_conversation(library: Desk, tmp_path: Path) -> None:
+    """On the data of a server with visitors, it neither lists nor exports theirs nor shows its passages; its own it does."""
+    desk = library.copied(tmp_path / "data")
+    visitor: Headers = [("Cookie", f"guardian_visitor={visitor_seal(deployment_of(desk)).sign(Visit(ONE, FAR))}")]
+    ask = {"question": QUESTION, "thread_id": "mine", "turn_id": "1"}
+    with serving(deployment_of(desk.having(GUARDIAN_VISITORS="on"))) as public:
+        assert send(public, "/v1/ask", visitor, ask).status_code == 200
+    with serving(deployment_of(desk), ServerOptions(role="operator")) as local:
+        local.app.include_router(page_routes(local.app, None))
+        assert send(local, "/v1/ask", [], ask).status_code == 200
+        assert [line["thread_id"] for line in send(local, "/v1/threads", []).json()["threads"]] == ["mine"]
+        for thread, status in (("mine", 200), (f"v_{ONE}/mine", 404)):
+            for path in (f"/v1/threads/{thread}", f"/page/export/{thread}.md", f"/page/passage?c={thread}&t=1&n=1"):
+                assert send(local, path, []).status_code == status, path
+
+
+def deployment_of(desk: Desk) -> Deployment:
+    return deployment(environment=desk.environment)
 
 
 def test_no_page_of_another_site_asks_in_a_visitors_name(gate: Running) -> None:

@@ -112,10 +112,13 @@ async def _resume(deployed: Deployment, options: argparse.Namespace) -> int:
     # Loaded here, because to list and to read takes no part of a turn.
     from assistant.cli.commands.ask import receiver
     from assistant.service import Caller, open_service
+    from assistant.visitors import split_stored_id
 
-    # An operator has every conversation, by the id that it is stored under: so has a caller without a name.
+    # An operator has every conversation, by the id that it is stored under. So has a caller without a name, but for
+    # those of visitors and users, which are finished in their names.
+    owner, thread = split_stored_id(options.thread)
     try:
-        async with open_service(deployed) as service, service.resuming(Caller(), options.thread) as turn:
+        async with open_service(deployed) as service, service.resuming(Caller(owner), thread) as turn:
             result = await turn.result(receiver(turn.question, None, path=True)) if turn else None
     except UnknownThread as error:
         raise _unknown_error(options.thread) from error
@@ -124,7 +127,7 @@ async def _resume(deployed: Deployment, options: argparse.Namespace) -> int:
         print(json.dumps(None) if options.json else say["nothing_to_resume"].format(thread=options.thread))
         return 0
     if options.json:
-        print(result.model_dump_json(indent=2))
+        print(result.model_copy(update={"thread_id": options.thread}).model_dump_json(indent=2))
     else:
         show_answer(result.answer_text)
     return 0
