@@ -24,6 +24,7 @@ _WORDING = read_wording(__name__)
 _QUESTION: Final = frozenset(_WORDING.words("question"))
 _ANSWER: Final = frozenset(_WORDING.words("answer"))
 _NUMBER: Final = frozenset(_WORDING.words("number"))
+_UNNAMED: Final = frozenset(_WORDING.words("unnamed"))
 
 _UNCOMPUTED: Final = (
     "has formulas without a value, which are read as empty cells: open it in a spreadsheet program and save it, so that "
@@ -37,7 +38,8 @@ _Row = Mapping[int, str]
 def read(content: bytes) -> Document:
     """Return an `.xlsx` file as Markdown, without hidden sheets, rows and columns.
 
-    Its title is that of its properties; the names of its sheets are headings.
+    Its title is that of its properties, else the name of its only sheet if somebody gave it one. The names of its sheets
+    are headings.
 
     Raises:
         Unfit: It is not an Excel file, is encrypted or damaged, or is too large.
@@ -46,7 +48,7 @@ def read(content: bytes) -> Document:
         raise Unfit("is encrypted or of the old format .xls: save it as .xlsx without a password")
     try:
         core = read_properties(content)
-        text, problem = _read_book(content)
+        reading = _read_book(content)
     except (Unfit, MemoryError):
         raise
     except Exception as error:
@@ -54,11 +56,16 @@ def read(content: bytes) -> Document:
         raise Unfit(
             "is no Excel file, or a damaged one: open it in a spreadsheet program and save it again as .xlsx"
         ) from error
-    return document(text, title=core.get("dc:title", ""), updated=core.get("dcterms:modified", ""), problem=problem)
+    return document(
+        "\n\n".join(reading.parts),
+        title=core.get("dc:title", "").strip() or reading.only_name(),
+        updated=core.get("dcterms:modified", ""),
+        problem=_UNCOMPUTED if reading.uncomputed else "",
+    )
 
 
-def _read_book(content: bytes) -> tuple[str, str]:
-    """Return the text of a workbook, and what was left out."""
+def _read_book(content: bytes) -> _BookReading:
+    """Return what is read of a workbook."""
     from openpyxl import load_workbook
 
     reading = _BookReading()
@@ -75,7 +82,7 @@ def _read_book(content: bytes) -> tuple[str, str]:
                 with archive.open(sheet._worksheet_path) as part:  # noqa: SLF001
                     layout = read_layout(part)
                 reading.add(sheet, layout)
-    return "\n\n".join(reading.parts), _UNCOMPUTED if reading.uncomputed else ""
+    return reading
 
 
 class _QuestionColumns(NamedTuple):
@@ -95,14 +102,21 @@ class _BookReading:
 
     Attributes:
         parts: Finished blocks.
+        names: Of the sheets that are read.
         size: At least so many characters have been read.
         uncomputed: Whether a formula had no value.
     """
 
     def __init__(self) -> None:
         self.parts: list[str] = []
+        self.names: list[str] = []
         self.size = 0
         self.uncomputed = False
+
+    def only_name(self) -> str:
+        """Return the name of the only sheet; empty if there are more, or a program named it: "Sheet1"."""
+        name = self.names[0] if len(self.names) == 1 else ""
+        return "" if name.casefold().rstrip("0123456789 ") in ("", *_UNNAMED) else name
 
     def add(self, sheet: Any, layout: SheetLayout) -> None:
         """Add a sheet of openpyxl's.
@@ -113,6 +127,7 @@ class _BookReading:
         self.uncomputed |= layout.uncomputed
         if not layout.width:
             return
+        self.names.append(sheet.title)
         self.parts.append(f"## {write_line(sheet.title)}")
         questions: _QuestionColumns | None = None
         for filled, rows in groupby(self._rows(sheet, layout), bool):

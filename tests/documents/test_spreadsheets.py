@@ -45,6 +45,24 @@ def test_each_sheet_is_a_section_and_each_block_of_its_rows_a_table() -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "said", "title"),
+    [
+        (["Tariffs"], "", "Tariffs"),
+        (["Тарифы"], "", "Тарифы"),
+        (["Tariffs"], "Shop", "Shop"),
+        (["Tariffs", "Hours"], "", ""),
+        (["Sheet1"], "", ""),
+        (["Лист 12"], "", ""),
+        (["1"], "", ""),
+    ],
+)
+def test_a_workbook_of_one_sheet_is_called_by_its_name(names: list[str], said: str, title: str) -> None:
+    """A title in the properties comes first, and a name that a program gave is none."""
+    content = office.xlsx(dict.fromkeys(names, sheet(("Item", "Price"), ("Pen", 3))), title=said)
+    assert xlsx.read(content).title == title
+
+
+@pytest.mark.parametrize(
     ("value", "shown"),
     [
         (cell(0.30000000000000004), "0.3"),

@@ -222,6 +222,21 @@ def test_of_equal_citations_in_a_row_a_block_shows_the_last(text: str, shown: st
     assert " ".join(Seen(safe_html(text, ["shelf.example"], [1, 2], "s")).text.split()) == shown
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<help@fox.example>", "help@fox.example"),
+        ("[help@fox.example](mailto:help@fox.example)", "help@fox.example"),
+        ("[write](mailto:help@fox.example)", "write (mailto:help@fox.example)"),
+        ("<https://evil.example/>", "https://evil.example/"),
+        ("[x](https://evil.example/)", "x (https://evil.example/)"),
+    ],
+)
+def test_an_address_that_cannot_be_followed_is_read_once(text: str, shown: str) -> None:
+    """It stands behind the words of its link, unless it is these words."""
+    assert Seen(safe_html(text)).text.strip() == shown
+
+
 # ------------------------------------------------------------------------------------------------------------ a turn
 
 

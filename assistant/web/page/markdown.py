@@ -147,8 +147,9 @@ class _Safe(RendererHTML):
                     written.append(_link(url) if follows else "")
                 case "link_close":
                     url = open_links.pop() if open_links else ""
-                    # An address that leads nowhere is still to be read.
-                    shown = f" ({words(url)})" if url and words(url) not in written[-1:] else ""
+                    # An address that leads nowhere is still to be read, unless it has just been.
+                    said = (words(url), words(url.removeprefix("mailto:"))) if url else ()
+                    shown = f" ({words(url)})" if url and not any(one in written[-1:] for one in said) else ""
                     written.append("</a>" if url is None else shown)
                 case "image":
                     written.append(words(token.content))

@@ -196,7 +196,7 @@ def _answer(record: TurnRecord, look: Look) -> str:
         return ""
     if record.answer.startswith("{"):
         return f'<div class="answer"><pre tabindex="0"><code>{words(record.answer)}</code></pre></div>'
-    return f'<div class="answer">{safe_html(record.answer, look.profile.allowed_link_domains)}</div>'
+    return f'<div class="answer">{safe_html(record.answer, look.profile.allowed_link_domains, contacts=look.contacts)}</div>'
 
 
 def _section(look: Look, key: str, inside: str) -> str:
