@@ -10,12 +10,13 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, closing
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from contracts.enums import Language, Outcome
+from language.words import stems
 
 if TYPE_CHECKING:
     from adapters.index.records import Heading
@@ -29,6 +30,8 @@ TRIED: Final = 10
 _READ: Final = 20_000
 """Passages whose headings are looked at, of the documents nearest to the root."""
 _LENGTH: Final = range(8, 81)
+_ALIKE: Final = 0.5
+"""The share of the words of two questions that both have, above which they are alike."""
 _WORDS: Final = range(2, 13)
 _PLACE: Final = re.compile(r"(?:page|slide|sheet|страница|слайд|лист) ?\d+", re.IGNORECASE)
 """How the heading of a page, a slide or a sheet reads that has no name of its own."""
@@ -106,7 +109,8 @@ async def choose_starter_questions(
     async with _open_dry_run(deployed) as ask:
         for language in profile.languages:
             kept = list[str]()
-            for number, question in enumerate(list_candidates(headings, language)[:TRIED]):
+            candidates = leave_out_alike(list_candidates(headings, language), profile.product)
+            for number, question in enumerate(islice(candidates, TRIED)):
                 if number >= LEAST_TRIED and len(kept) >= SHOWN:
                     break
                 outcome = await ask(question)
@@ -145,6 +149,25 @@ def list_candidates(headings: Iterable[Heading], language: Language) -> list[str
             by_part.setdefault(part, {})[_as_question(heading.text, language)] = None
     turns = (question for row in zip_longest(*by_part.values()) for question in row if question is not None)
     return sorted(dict.fromkeys(turns), key=lambda question: not _ASKS[language].match(question))
+
+
+def leave_out_alike(questions: Iterable[str], product: str) -> Iterator[str]:
+    """Yield the questions that ask for something else than those before them.
+
+    Two are alike if one says all that the other does, or most words of both are the same; the product's name and the words
+    of every sentence say nothing.
+    """
+    named, kept = set(stems(product)), list[set[str]]()
+    for question in questions:
+        said = set(stems(question)) - named
+        if not any(_are_alike(said, other) for other in kept):
+            kept.append(said)
+            yield question
+
+
+def _are_alike(one: set[str], other: set[str]) -> bool:
+    shared, all_words = len(one & other), len(one | other)
+    return shared == all_words or shared == min(len(one), len(other)) > 0 or shared > _ALIKE * all_words
 
 
 def _may_be_asked(text: str) -> bool:

@@ -12,9 +12,13 @@ from typing import Final
 from assistant.onboarding.survey import FolderSurvey
 from assistant.turns.progress import phrases
 from contracts.enums import Dialect, Language
+from language.words import all_stems
 
 _TOPICS: Final = 4
-_TOPIC_WORDS: Final = range(2, 8)
+_TOPIC_WORDS: Final = range(2, 9)
+_LONGEST_TOPIC: Final = 60
+_QUOTES: Final = {Language.EN: "“{}”", Language.RU: "«{}»"}
+_QUOTE_MARKS: Final = re.compile(r"[\"«»“”„‹›`]")
 _LONGEST_NAME: Final = 40
 # As Russian names are written in addresses (GOST 7.79-2000, system B, without its marks).
 _LATIN: Final = dict(
@@ -96,14 +100,30 @@ def profile_name(product: str) -> str:
 
 
 def describe_scope(product: str, survey: FolderSurvey, language: Language) -> str:
-    """Return what the assistant helps with, as titles of its documents; only the product if no title says it."""
-    topics = [
-        title
-        for title in survey.titles.get(language, ())
-        if len(title.split()) in _TOPIC_WORDS and title[0] == title[0].upper() and product not in title
-    ]
+    """Return what the assistant helps with: quoted titles of its documents, or all of them if no title says it.
+
+    It stands behind "You can ask about" and "I answer questions about Acme:", where a title without quotation marks reads
+    as a broken sentence. Titles with the product's name come last, and no two begin with the same word unless all do.
+    """
+    topics = [title for title in survey.titles.get(language, ()) if _may_be_topic(title)]
     step = max(1, len(topics) // _TOPICS)
-    return "; ".join(topics[::step][:_TOPICS]) if topics else product
+    spread = [*topics[::step], *(title for number, title in enumerate(topics) if number % step)]
+    spread.sort(key=lambda title: product in title)
+    distinct = dict[str, str]()
+    for title in spread:
+        distinct.setdefault(_first_stem(title.removeprefix(product)), title)
+    chosen = list(distinct.values()) if len(distinct) > 1 else spread
+    return ", ".join(map(_QUOTES[language].format, chosen[:_TOPICS])) or phrases(language)["init_about_all"]
+
+
+def _may_be_topic(title: str) -> bool:
+    """Whether a title says a topic in a few words, begins like a title, and can be put between quotation marks."""
+    fits = len(title) <= _LONGEST_TOPIC and len(title.split()) in _TOPIC_WORDS
+    return fits and title[0] == title[0].upper() and not _QUOTE_MARKS.search(title)
+
+
+def _first_stem(title: str) -> str:
+    return next(iter(all_stems(title)), "")
 
 
 def write_profile(draft: ProfileDraft, survey: FolderSurvey, folder: str, language: Language) -> str:

@@ -16,9 +16,14 @@ from adapters.index.records import Heading
 from adapters.reading.files import walk
 from assistant.config.profiles import load_profile
 from assistant.deployment import deployment
-from assistant.onboarding.profile_text import ProfileDraft, profile_name, write_profile
-from assistant.onboarding.survey import survey_folder
-from assistant.starter_questions import choose_starter_questions, list_candidates, read_starter_questions
+from assistant.onboarding.profile_text import ProfileDraft, describe_scope, profile_name, write_profile
+from assistant.onboarding.survey import FolderSurvey, survey_folder
+from assistant.starter_questions import (
+    choose_starter_questions,
+    leave_out_alike,
+    list_candidates,
+    read_starter_questions,
+)
 from contracts.enums import Dialect, Language
 from contracts.errors import ConfigError, InputError
 from tests.support.cli_helpers import Desk, interruptible, read_terminal, terminal
@@ -199,6 +204,74 @@ def test_the_words_of_users_become_synonyms_of_the_documents(tmp_path: Path) -> 
     assert not groups.keys() & {"delete", "remove", "Wi-Fi", "войти"}
     text = write_profile(ProfileDraft("Acme", {Language.EN: "x"}, "", found.languages), found, "docs", Language.EN)
     assert set(map(tuple, tomllib.loads(text)["synonyms"])) == set(found.synonyms)
+
+
+TITLES = (
+    "How to install the hub",
+    "How to reset the hub",
+    "Toner",
+    "Printing on both sides",
+    "changelog of 2024",
+    "Printing from a phone",
+    'The "quick" start',
+    "Warranty and repair",
+    "Printer Hub at a glance",
+    "A guide to everything that a person may ever want to print at home",
+)
+
+
+@pytest.mark.parametrize(
+    ("titles", "said"),
+    [
+        (
+            TITLES,
+            "“How to install the hub”, “Printing on both sides”, “Warranty and repair”, “Printer Hub at a glance”",
+        ),
+        (
+            ("How to install it", "How to reset it", "How to sell it"),
+            "“How to install it”, “How to reset it”, “How to sell it”",
+        ),
+        (
+            ("Printer Hub: setup guide", "Printer Hub: user guide"),
+            "“Printer Hub: setup guide”, “Printer Hub: user guide”",
+        ),
+        (tuple(f"{word} a cartridge" for word in ("Order", "Change", "Clean", "Recycle", "Store")), 4),
+        (("Toner", "Paper"), "everything in its documentation"),
+        ((), "everything in its documentation"),
+    ],
+)
+def test_what_the_assistant_helps_with_reads_well(titles: tuple[str, ...], said: str | int) -> None:
+    """Up to four titles in quotation marks, short ones of several words that begin differently, where there are such."""
+    told = describe_scope("Printer Hub", titled(titles), Language.EN)
+    assert (told.count("“") if isinstance(said, int) else told) == said
+
+
+def titled(titles: tuple[str, ...], language: Language = Language.EN) -> FolderSurvey:
+    return FolderSurvey({".md": 1}, [], (language,), {}, {language: titles}, "", Dialect.PLAIN)
+
+
+def test_what_the_assistant_helps_with_is_told_in_each_language() -> None:
+    """Russian titles stand in Russian quotation marks."""
+    survey = titled(("Сброс пароля", "Замена тонера", "Замена бумаги"), Language.RU)
+    assert describe_scope("Узел", survey, Language.RU) == "«Сброс пароля», «Замена тонера»"
+    assert describe_scope("Узел", survey, Language.EN) == "everything in its documentation"
+    assert describe_scope("Узел", titled(()), Language.RU) == "всё, что есть в документации"
+
+
+@pytest.mark.parametrize(
+    ("questions", "kept"),
+    [
+        (["How do I reset a password?", "Reset your password", "Resetting passwords by mail"], [0]),
+        (["What is Printer Hub?", "Install Printer Hub", "Update Printer Hub"], [0, 1, 2]),
+        (["How do I install Printer Hub?", "How do I install Printer Hub on Linux?", "Scan a page"], [0, 2]),
+        (["Add a user to a group", "Add a user to a role", "Restore a version of a file"], [0, 1, 2]),
+        (["Restore an older version of a file", "Restore an older version of a folder"], [0]),
+        (["Как сбросить пароль?", "Как сбросить пароль администратора?", "Как сбросить настройки?"], [0, 2]),
+    ],
+)
+def test_of_questions_that_are_nearly_the_same_the_first_is_tried(questions: list[str], kept: list[int]) -> None:
+    """What one says in full or for the most part, another need not ask; the product's name makes nothing alike."""
+    assert list(leave_out_alike(questions, "Printer Hub")) == [questions[place] for place in kept]
 
 
 def test_hostile_names_stay_strings(tmp_path: Path) -> None:
