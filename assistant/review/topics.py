@@ -1,7 +1,11 @@
-"""Topics: questions put together by their meaning or, without an embedding model, by their words."""
+"""Topics: questions put together by their meaning or, without an embedding model, by their words.
+
+Numbers, e-mail addresses and masked places say whose question it is, not what it is about: they count for nothing here.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from contracts.errors import GuardianError
-from language.words import stem, stems, stop_words, tokens
+from language.privacy.spans import MARK
+from language.words import stem, stop_words, tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +32,10 @@ _FEW: Final = 200
 """Of fewer questions, those on one topic are so large a part that its word would count as one that all have."""
 _NAMES: Final = 3
 _LONGEST_NAME: Final = 60
+_NAMELESS: Final = "…"
+_NUMBER: Final = re.compile(r"(?<![^\W_])[+(]?\d[\d\s().,/:+-]*(?![^\W_])")
+"""Also one in groups, such as that of a telephone; no "4k" and no "1С"."""
+_ADDRESS: Final = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,255}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +61,17 @@ async def group_questions(questions: Sequence[str], embedder: Embedder | None) -
         embedder: Gives their meaning; if it is `None` or fails, their words count.
     """
     why = ""
-    if embedder is not None and questions:
+    told = [place for place, question in enumerate(questions) if _content_words(question)]
+    if embedder is not None and told:
         try:
-            vectors = np.array(await embedder.embed_queries(questions))
+            vectors = np.array(await embedder.embed_queries([_subject(questions[place]) for place in told]))
         except GuardianError as error:
             why = str(error)
         else:
-            return Grouping(_join(_scaled(vectors @ vectors.T), _NEAR_BY_MEANING), "meaning")
+            # What says nothing has no meaning, and is a group of its own.
+            similar = np.full((len(questions), len(questions)), -1.0, np.float32)
+            similar[np.ix_(told, told)] = _scaled(vectors @ vectors.T)
+            return Grouping(_join(similar, _NEAR_BY_MEANING), "meaning")
     return Grouping(_join(_similar_by_words(questions), _NEAR_BY_WORDS), "words", why)
 
 
@@ -72,19 +85,28 @@ def name_topic(questions: Sequence[str], everything: Counter[str]) -> str:
     own: Counter[str] = Counter()
     forms: dict[str, Counter[str]] = {}
     for question in questions:
-        own.update(set(stems(question)))
-        for word in tokens(question):
-            if word not in stop_words():
-                forms.setdefault(stem(word), Counter())[word] += 1
+        words = _content_words(question)
+        own.update(set(map(stem, words)))
+        for word in words:
+            forms.setdefault(stem(word), Counter())[word] += 1
     best = sorted(own, key=lambda one: (-own[one], everything[one], one))
     shared = [one for one in best if own[one] > 1] if len(questions) > 1 else best
     named = [max(forms[one].items(), key=lambda form: (form[1], form[0]))[0] for one in (shared or best)[:_NAMES]]
-    return ", ".join(named) or " ".join(questions[0].split())[:_LONGEST_NAME]
+    return ", ".join(named) or " ".join(_subject(questions[0]).split())[:_LONGEST_NAME] or _NAMELESS
 
 
 def count_stems(questions: Sequence[str]) -> Counter[str]:
     """Return in how many questions each stem occurs."""
-    return Counter(one for question in questions for one in set(stems(question)))
+    return Counter(one for question in questions for one in set(map(stem, _content_words(question))))
+
+
+def _subject(question: str) -> str:
+    """Return what may say what a question is about: without numbers, e-mail addresses and masked places."""
+    return _NUMBER.sub(" ", _ADDRESS.sub(" ", MARK.sub(" ", question)))
+
+
+def _content_words(question: str) -> list[str]:
+    return [word for word in tokens(_subject(question)) if word not in stop_words()]
 
 
 def _scaled(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -100,7 +122,7 @@ def _similar_by_words(questions: Sequence[str]) -> NDArray[np.float32]:
     places = {one: place for place, one in enumerate(seen)}
     table = np.zeros((len(questions), max(1, len(places))), np.float32)
     for row, question in enumerate(questions):
-        for one in set(stems(question)):
+        for one in set(map(stem, _content_words(question))):
             table[row, places[one]] = np.log1p(max(len(questions), _FEW) / seen[one])
     lengths = np.linalg.norm(table, axis=1, keepdims=True)
     table = np.divide(table, lengths, out=np.zeros_like(table), where=lengths > 0)

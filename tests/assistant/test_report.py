@@ -7,6 +7,7 @@ import json
 import re
 import sqlite3
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -165,6 +166,30 @@ def test_a_topic_is_named_by_the_words_that_most_of_its_questions_have() -> None
     assert name_topic(SSO, seen).split(", ")[0] == "sso"
     assert name_topic(["set up backups", "backups set"], seen) == "backups, set"
     assert name_topic(["?!"], seen) == "?!"
+
+
+PRIVATE = (
+    "My number is 1234567, 170, 49",
+    "Ship to eva@firma.ru on 1234567, 170, 49",
+    "[redacted: card-number] and [redacted: email], +7 (900) 123-45-67",
+    "eva@firma.ru 1234567",
+    "Почта eva@firma.ru, [redacted: phone]",
+)
+
+
+@pytest.mark.parametrize(
+    ("embedder", "groups"),
+    [(None, ((5, 6), (0,), (1,), (2,), (3,), (4,))), (_Meaning(), ((0, 1, 4), (5, 6), (2,), (3,)))],
+)
+async def test_numbers_addresses_and_masked_places_make_no_topic(embedder: Any, groups: object) -> None:
+    """Questions that have nothing else in common are not put together by them, and no topic is named after one."""
+    assert (await group_questions([*PRIVATE, *RESTORE], embedder)).groups == groups
+    seen = count_stems(PRIVATE)
+    assert not seen.keys() & {"1234567", "170", "49", "redact", "card", "email", "firma", "ru", "eva", "phone"}
+    names = [name_topic([question], seen) for question in PRIVATE]
+    assert not any(re.search(r"\d|@|redacted|firma", name) for name in names)
+    assert names[3] == "…"
+    assert name_topic(["Error 1С 4k", "error 404"], Counter()) == "error"
 
 
 @pytest.mark.parametrize("language", Language)
