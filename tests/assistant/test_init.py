@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shlex
 import signal
 import tomllib
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from adapters.index.embedded import ingest
 from adapters.index.records import Heading
 from adapters.reading.files import walk
+from assistant.cli.parser import build_parser
 from assistant.config.profiles import load_profile
 from assistant.deployment import deployment
 from assistant.onboarding.profile_text import ProfileDraft, describe_scope, profile_name, write_profile
@@ -63,6 +65,21 @@ def test_three_commands_answer_from_one_s_own_documents(own: Desk) -> None:
     assert len(lines) <= 16
     answered = own.here("ask", QUESTION, "--profile", "printer-hub.toml")
     assert (answered.code, "press Reset password" in answered.out) == (0, True)
+
+
+def test_the_readme_begins_with_the_three_commands(own: Desk, root: Path) -> None:
+    """Its first commands install, make a profile of a folder and open the chat page with it, before anything else."""
+    text = (root / "README.md").read_text("utf-8")
+    first, _, _ = text.partition("```bash\n")[2].partition("\n```")
+    assert text[: text.index(first)].count("\n") < 25
+    install, init, ui = (shlex.split(line, comments=True) for line in first.splitlines())
+    assert install == ["make", "install"]
+    (own.cwd / "path" / "to").mkdir(parents=True)
+    (own.cwd / "docs").rename(own.cwd / "path" / "to" / "docs")
+    assert init[0] == ui[0] == ".venv/bin/guardian"
+    assert own.here(*init[1:]).code == 0
+    assert build_parser().parse_args(ui[1:]).profile == init[init.index("--out") + 1]
+    assert (own.cwd / ui[-1]).is_file()
 
 
 def test_what_is_given_is_not_guessed(own: Desk) -> None:
