@@ -200,16 +200,22 @@ def served(desk: Desk, browser: Browser) -> Iterator[Served]:
         having = desk.having(
             GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=model.url, OPENAI_API_KEY="none", GUARDIAN_SHARE_DAYS="7"
         )
-        command = [part for part in having.command("ui", "--port", "0") if part not in ("-W", "error")]
-        with subprocess.Popen(command, env=having.environment, cwd=desk.cwd, stdout=subprocess.PIPE, text=True) as ui:
-            try:
-                assert ui.stdout is not None
-                line = ui.stdout.readline()
-                yield Served(line.split()[-1], made, desk.data, model, browser)
-            finally:
-                ui.terminate()
-                ended = ui.wait(20)
-        assert ended == 0
+        with serving_page(having) as url:
+            yield Served(url, made, desk.data, model, browser)
+
+
+@contextmanager
+def serving_page(desk: Desk, *options: str) -> Generator[str]:
+    """Run `guardian ui` with these options, and yield its address."""
+    command = [part for part in desk.command("ui", "--port", "0", *options) if part not in ("-W", "error")]
+    with subprocess.Popen(command, env=desk.environment, cwd=desk.cwd, stdout=subprocess.PIPE, text=True) as ui:
+        try:
+            assert ui.stdout is not None
+            yield ui.stdout.readline().split()[-1]
+        finally:
+            ui.terminate()
+            ended = ui.wait(20)
+    assert ended == 0
 
 
 @dataclass

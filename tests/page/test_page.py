@@ -6,6 +6,7 @@ import re
 import sqlite3
 import urllib.error
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -17,7 +18,7 @@ from playwright.sync_api import Locator, Page, expect
 from assistant.deployment import deployment
 from assistant.keys import keys_of
 from assistant.turns.transcript import MAX_TITLE_CHARS
-from tests.page.conftest import EVIL_SENTENCE, LEFT, PATIENCE_MS, Served, Wire
+from tests.page.conftest import EVIL_SENTENCE, LEFT, PATIENCE_MS, Served, Wire, serving_page
 from tests.support.cli_helpers import Desk
 from tests.support.tls import TRUSTS_NOBODY
 
@@ -552,6 +553,26 @@ def test_a_conversation_that_there_is_not_shows_the_welcome_and_saves_nothing(se
         assert answer is not None
         assert answer.status == 404
         expect(page.locator("h1")).to_have_text("There is no such conversation to save.")
+
+
+def test_an_operator_without_a_key_neither_sees_nor_continues_a_visitors_conversation(
+    served: Served, desk: Desk, tmp_path: Path
+) -> None:
+    """It is not in the list, its address shows the welcome, and what is asked there begins another one."""
+    local = desk.copied(tmp_path / "data")
+    (local.data / "api_keys.json").unlink()
+    thread = f"v_{'7' * 32}/left"
+    with closing(sqlite3.connect(local.folder / "threads.db")) as database, database:
+        database.execute("UPDATE turns SET thread_id = ? WHERE thread_id = 'anna/left'", (thread,))
+    with serving_page(local, "--operator") as url, served.browser.new_context(locale="en-US") as context:
+        page = context.new_page()
+        page.goto(f"{url}?c={thread}")
+        page.locator(".welcome").wait_for()
+        page.locator("#g-threads h2").wait_for(state="attached")
+        assert LEFT not in page.content()
+        ask(page, QUESTION)
+        assert thread not in page.url
+        assert LEFT not in page.content()
 
 
 def test_the_browser_asks_nobody_else(served: Served) -> None:

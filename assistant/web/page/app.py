@@ -393,8 +393,8 @@ class ChatPage:
     def _find_running(self, visit: _Visit) -> RunningTurn | None:
         try:
             return visit.service.live(visit.caller, visit.conversation) if visit.conversation else None
-        except InputError:
-            return None  # an id that no conversation can have
+        except (UnknownThread, InputError):
+            return None  # somebody else's, or an id that no conversation can have
 
     def _visit(self, place: str, request: gr.Request) -> _Visit:
         return visit_of(self._app, place, request)
