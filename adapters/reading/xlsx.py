@@ -58,7 +58,7 @@ def read(content: bytes) -> Document:
         ) from error
     return document(
         "\n\n".join(reading.parts),
-        title=core.get("dc:title", "").strip() or reading.only_name(),
+        title=core.get("dc:title", "").strip() or reading.find_only_name(),
         updated=core.get("dcterms:modified", ""),
         problem=_UNCOMPUTED if reading.uncomputed else "",
     )
@@ -113,7 +113,7 @@ class _BookReading:
         self.size = 0
         self.uncomputed = False
 
-    def only_name(self) -> str:
+    def find_only_name(self) -> str:
         """Return the name of the only sheet; empty if there are more, or a program named it: "Sheet1"."""
         name = self.names[0] if len(self.names) == 1 else ""
         return "" if name.casefold().rstrip("0123456789 ") in ("", *_UNNAMED) else name

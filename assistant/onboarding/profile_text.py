@@ -111,7 +111,7 @@ def describe_scope(product: str, survey: FolderSurvey, language: Language) -> st
     spread.sort(key=lambda title: product in title)
     distinct = dict[str, str]()
     for title in spread:
-        distinct.setdefault(_first_stem(title.removeprefix(product)), title)
+        distinct.setdefault(_take_first_stem(title.removeprefix(product)), title)
     chosen = list(distinct.values()) if len(distinct) > 1 else spread
     return ", ".join(map(_QUOTES[language].format, chosen[:_TOPICS])) or phrases(language)["init_about_all"]
 
@@ -122,7 +122,7 @@ def _may_be_topic(title: str) -> bool:
     return fits and title[0] == title[0].upper() and not _QUOTE_MARKS.search(title)
 
 
-def _first_stem(title: str) -> str:
+def _take_first_stem(title: str) -> str:
     return next(iter(all_stems(title)), "")
 
 

@@ -61,10 +61,10 @@ async def group_questions(questions: Sequence[str], embedder: Embedder | None) -
         embedder: Gives their meaning; if it is `None` or fails, their words count.
     """
     why = ""
-    told = [place for place, question in enumerate(questions) if _content_words(question)]
+    told = [place for place, question in enumerate(questions) if _find_words(question)]
     if embedder is not None and told:
         try:
-            vectors = np.array(await embedder.embed_queries([_subject(questions[place]) for place in told]))
+            vectors = np.array(await embedder.embed_queries([_keep_subject(questions[place]) for place in told]))
         except GuardianError as error:
             why = str(error)
         else:
@@ -85,28 +85,28 @@ def name_topic(questions: Sequence[str], everything: Counter[str]) -> str:
     own: Counter[str] = Counter()
     forms: dict[str, Counter[str]] = {}
     for question in questions:
-        words = _content_words(question)
+        words = _find_words(question)
         own.update(set(map(stem, words)))
         for word in words:
             forms.setdefault(stem(word), Counter())[word] += 1
     best = sorted(own, key=lambda one: (-own[one], everything[one], one))
     shared = [one for one in best if own[one] > 1] if len(questions) > 1 else best
     named = [max(forms[one].items(), key=lambda form: (form[1], form[0]))[0] for one in (shared or best)[:_NAMES]]
-    return ", ".join(named) or " ".join(_subject(questions[0]).split())[:_LONGEST_NAME] or _NAMELESS
+    return ", ".join(named) or " ".join(_keep_subject(questions[0]).split())[:_LONGEST_NAME] or _NAMELESS
 
 
 def count_stems(questions: Sequence[str]) -> Counter[str]:
     """Return in how many questions each stem occurs."""
-    return Counter(one for question in questions for one in set(map(stem, _content_words(question))))
+    return Counter(one for question in questions for one in set(map(stem, _find_words(question))))
 
 
-def _subject(question: str) -> str:
+def _keep_subject(question: str) -> str:
     """Return what may say what a question is about: without numbers, e-mail addresses and masked places."""
     return _NUMBER.sub(" ", _ADDRESS.sub(" ", MARK.sub(" ", question)))
 
 
-def _content_words(question: str) -> list[str]:
-    return [word for word in tokens(_subject(question)) if word not in stop_words()]
+def _find_words(question: str) -> list[str]:
+    return [word for word in tokens(_keep_subject(question)) if word not in stop_words()]
 
 
 def _scaled(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -122,7 +122,7 @@ def _similar_by_words(questions: Sequence[str]) -> NDArray[np.float32]:
     places = {one: place for place, one in enumerate(seen)}
     table = np.zeros((len(questions), max(1, len(places))), np.float32)
     for row, question in enumerate(questions):
-        for one in set(map(stem, _content_words(question))):
+        for one in set(map(stem, _find_words(question))):
             table[row, places[one]] = np.log1p(max(len(questions), _FEW) / seen[one])
     lengths = np.linalg.norm(table, axis=1, keepdims=True)
     table = np.divide(table, lengths, out=np.zeros_like(table), where=lengths > 0)

@@ -259,20 +259,20 @@ TITLES = (
 )
 def test_what_the_assistant_helps_with_reads_well(titles: tuple[str, ...], said: str | int) -> None:
     """Up to four titles in quotation marks, short ones of several words that begin differently, where there are such."""
-    told = describe_scope("Printer Hub", titled(titles), Language.EN)
+    told = describe_scope("Printer Hub", make_survey(titles), Language.EN)
     assert (told.count("“") if isinstance(said, int) else told) == said
 
 
-def titled(titles: tuple[str, ...], language: Language = Language.EN) -> FolderSurvey:
+def make_survey(titles: tuple[str, ...], language: Language = Language.EN) -> FolderSurvey:
     return FolderSurvey({".md": 1}, [], (language,), {}, {language: titles}, "", Dialect.PLAIN)
 
 
 def test_what_the_assistant_helps_with_is_told_in_each_language() -> None:
     """Russian titles stand in Russian quotation marks."""
-    survey = titled(("Сброс пароля", "Замена тонера", "Замена бумаги"), Language.RU)
+    survey = make_survey(("Сброс пароля", "Замена тонера", "Замена бумаги"), Language.RU)
     assert describe_scope("Узел", survey, Language.RU) == "«Сброс пароля», «Замена тонера»"
     assert describe_scope("Узел", survey, Language.EN) == "everything in its documentation"
-    assert describe_scope("Узел", titled(()), Language.RU) == "всё, что есть в документации"
+    assert describe_scope("Узел", make_survey(()), Language.RU) == "всё, что есть в документации"
 
 
 @pytest.mark.parametrize(

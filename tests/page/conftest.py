@@ -200,12 +200,12 @@ def served(desk: Desk, browser: Browser) -> Iterator[Served]:
         having = desk.having(
             GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=model.url, OPENAI_API_KEY="none", GUARDIAN_SHARE_DAYS="7"
         )
-        with serving_page(having) as url:
+        with serve_page(having) as url:
             yield Served(url, made, desk.data, model, browser)
 
 
 @contextmanager
-def serving_page(desk: Desk, *options: str) -> Generator[str]:
+def serve_page(desk: Desk, *options: str) -> Generator[str]:
     """Run `guardian ui` with these options, and yield its address."""
     command = [part for part in desk.command("ui", "--port", "0", *options) if part not in ("-W", "error")]
     with subprocess.Popen(command, env=desk.environment, cwd=desk.cwd, stdout=subprocess.PIPE, text=True) as ui:

@@ -18,7 +18,7 @@ from playwright.sync_api import Locator, Page, expect
 from assistant.deployment import deployment
 from assistant.keys import keys_of
 from assistant.turns.transcript import MAX_TITLE_CHARS
-from tests.page.conftest import EVIL_SENTENCE, LEFT, PATIENCE_MS, Served, Wire, serving_page
+from tests.page.conftest import EVIL_SENTENCE, LEFT, PATIENCE_MS, Served, Wire, serve_page
 from tests.support.cli_helpers import Desk
 from tests.support.tls import TRUSTS_NOBODY
 
@@ -564,7 +564,7 @@ def test_an_operator_without_a_key_neither_sees_nor_continues_a_visitors_convers
     thread = f"v_{'7' * 32}/left"
     with closing(sqlite3.connect(local.folder / "threads.db")) as database, database:
         database.execute("UPDATE turns SET thread_id = ? WHERE thread_id = 'anna/left'", (thread,))
-    with serving_page(local, "--operator") as url, served.browser.new_context(locale="en-US") as context:
+    with serve_page(local, "--operator") as url, served.browser.new_context(locale="en-US") as context:
         page = context.new_page()
         page.goto(f"{url}?c={thread}")
         page.locator(".welcome").wait_for()

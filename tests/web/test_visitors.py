@@ -178,11 +178,11 @@ def test_each_caller_has_their_own_conversations(gate: Running) -> None:
 def test_an_operators_page_without_keys_opens_no_visitors_conversation(library: Desk, tmp_path: Path) -> None:
     """On the data of a server with visitors, it neither lists nor exports theirs nor shows its passages; its own it does."""
     desk = library.copied(tmp_path / "data")
-    visitor: Headers = [("Cookie", f"guardian_visitor={visitor_seal(deployment_of(desk)).sign(Visit(ONE, FAR))}")]
+    visitor: Headers = [("Cookie", f"guardian_visitor={visitor_seal(deploy(desk)).sign(Visit(ONE, FAR))}")]
     ask = {"question": QUESTION, "thread_id": "mine", "turn_id": "1"}
-    with serving(deployment_of(desk.having(GUARDIAN_VISITORS="on"))) as public:
+    with serving(deploy(desk.having(GUARDIAN_VISITORS="on"))) as public:
         assert send(public, "/v1/ask", visitor, ask).status_code == 200
-    with serving(deployment_of(desk), ServerOptions(role="operator")) as local:
+    with serving(deploy(desk), ServerOptions(role="operator")) as local:
         local.app.include_router(page_routes(local.app, None))
         assert send(local, "/v1/ask", [], ask).status_code == 200
         assert [line["thread_id"] for line in send(local, "/v1/threads", []).json()["threads"]] == ["mine"]
@@ -191,7 +191,7 @@ def test_an_operators_page_without_keys_opens_no_visitors_conversation(library: 
                 assert send(local, path, []).status_code == status, path
 
 
-def deployment_of(desk: Desk) -> Deployment:
+def deploy(desk: Desk) -> Deployment:
     return deployment(environment=desk.environment)
 
 
