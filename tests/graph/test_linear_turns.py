@@ -27,6 +27,7 @@ from contracts.enums import DraftKind, Outcome, Source
 from contracts.ports import Draft, DraftRequest
 from graph.build import Graph, Ports, build_graph
 from guards.message_check import MAX_MESSAGE_CHARS
+from language.privacy.personal_data import luhn
 from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
 
 SHORT, LONG = 5_000, 20_000
@@ -68,11 +69,30 @@ MIXED: Final = {
     "prose": ["the ", "profile ", "to ", "delete ", "5 ", "minutes ", "not ", "how ", "1.2 ", ". ", ".\n"],
     "проза": ["как ", "не ", "профиль ", "удалить ", "5 ", "минут ", "и ", ". ", ".\n"],
 }
+# What is never the same twice: each is a value that is looked for in all that the turn says and writes.
+VALUES: Final[list[Callable[[int], str]]] = [
+    lambda number: f"card {_card(number)} ",
+    lambda number: f"password: Pa{number * 7919 % 1_000_003}xQ{number}\n",
+    lambda number: f"sk-aB{number * 104_729 % 10_000_019:08}cD{number:06}eF ",
+    lambda number: f"option{number} is {number}. ",
+]
 RUNS: Final = count()
+
+
+def _card(number: int) -> str:
+    """Return the card number with a right check digit that has this number in it."""
+    digits = f"4{number * 1_299_709 % 10**14:014}"
+    return next(f"{digits}{last}" for last in "0123456789" if luhn(digits + last))
 
 
 def shapes(group: str) -> Iterator[Callable[[int], str]]:
     """Yield the shapes of a group, each a text of so many characters; no two texts are the same to a cache."""
+    if group == "values":
+        for made in VALUES:
+            least = len(made(1))
+            listed = "".join(map(made, range(LONG // least + 1)))
+            yield lambda size, text=listed: _ended(text, size)
+        return
     if group == "mixed":
         for pieces in MIXED.values():
             mixed = "".join(random.Random(7).choices(pieces, k=LONG))  # noqa: S311  # the same in each run
@@ -203,7 +223,7 @@ def growth(run: Callable[..., str], made: list[Callable[[int], str]]) -> float:
     return grown
 
 
-GROUPS: Final = [*PIECES, "mixed"]
+GROUPS: Final = [*PIECES, "mixed", "values"]
 
 
 @pytest.mark.slow

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guards.outgoing import redact_ticket_text, values_in
+from guards.outgoing import Known, TurnWords, redact_ticket_text, redact_words, values_in
+from tests.graph.test_linear_turns import GROWTH, LEAST, LONG, SHORT, shapes
 
 CARD = "4539 1488 0343 6467"
 PASSWORD = "Qw3rty99!"  # noqa: S105  # nobody's
@@ -56,6 +60,33 @@ def test_a_value_is_known_again_without_its_context(said: str, again: str) -> No
     assert "[redacted: " in left
     assert "qw3rty99" not in left.lower()
     assert "4539" not in left
+
+
+def test_a_value_that_overlaps_another_is_masked_to_its_end() -> None:
+    """Of two known values that share characters, nothing is left of either."""
+    known = Known({"abc123def456": "api-key", "def456ghi789": "password-value"})
+    assert redact_ticket_text("abc123def456ghi789", known) == "[redacted: api-key]"
+
+
+def test_a_known_value_with_more_between_its_words_is_another_text() -> None:
+    """Three characters may stand between its words, and no more."""
+    known = values_in([f"Card {CARD}"])
+    assert "redacted" in redact_ticket_text("4539 - 1488 - 0343 - 6467", known)
+    assert known.find("4539 of 1488 and 0343 or 6467 and 4539 ---- 1488 0343 6467") == []
+
+
+def test_many_known_values_take_no_more_time_than_their_length_allows() -> None:
+    """Each of hundreds of keys is looked for, and a text four times as long takes no longer than others of its length."""
+    for shape in shapes("values"):
+
+        def taken(size: int, shape: Callable[[int], str] = shape) -> float:
+            text = shape(size)
+            began = process_time()
+            redact_words(TurnWords(text, text[:300], (text[:300],)))
+            return process_time() - began
+
+        long = min(taken(LONG) for _ in range(3))
+        assert long <= LEAST * GROWTH or long <= GROWTH * min(taken(SHORT) for _ in range(3)), shape(60)
 
 
 def test_a_value_that_is_a_word_takes_no_other_words_away() -> None:
