@@ -29,7 +29,12 @@ MOST_PAGES: Final = 5
 _LEAST_WORDS: Final = 4
 _LONGEST: Final = 400
 """Characters; a longer sentence is a table or a list written as one."""
-_RELATIVE_LINK: Final = re.compile(r"!?\[([^\]\n]{0,300})\]\((?![a-z]{1,20}:|//)[^)\s]{0,500}\)", re.IGNORECASE)
+_RELATIVE_LINK: Final = re.compile(r"(?<!!)\[([^\]\n]{0,300})\]\((?![a-z]{1,20}:|//)[^)\s]{0,500}\)", re.IGNORECASE)
+_PICTURE: Final = (
+    r"!\[[^\]\n]{0,300}\](?:\([^()\n]{0,1000}\)|\[[^\]\n]{0,300}\])?(?:\{[^{}\n]{0,200}\})?|<img\b[^<>]{0,1000}>"
+)
+_PICTURES_IN_FRONT: Final = re.compile(rf"(?:\s*+(?:{_PICTURE}))++\s*+")
+_PICTURE_BEHIND: Final = re.compile(rf"(?:{_PICTURE})\s*+\Z")
 _OF_DOCUMENTS: Final = (Source.DOC, Source.POLICY)
 
 
@@ -40,7 +45,7 @@ def pages_that_may_help(
 
     A sentence has at least one word of the question that is no word of the product's name. If all that was found is in
     another language, it was found by meaning and may share none: then the first sentence is shown. Links to other files
-    become plain text, because they do not work from an answer.
+    become plain text, because they do not work from an answer; pictures go, and their descriptions with them.
 
     Args:
         questions: The user's words and the search queries.
@@ -97,7 +102,8 @@ def _sentences(markdown: str) -> Iterator[str]:
         else:
             continue
         for text in texts:
-            yield from filter(_stands_alone, sentences(_RELATIVE_LINK.sub(r"\1", text)))
+            said = map(_without_pictures, sentences(_RELATIVE_LINK.sub(r"\1", text)))
+            yield from filter(_stands_alone, said)
 
 
 def _own_words(item: str) -> str:
@@ -107,6 +113,15 @@ def _own_words(item: str) -> str:
 
 _HANGS_ON: Final = re.compile(r"\n[ \t]*(?:\n|```|~~~|\||>|[-*+][ \t]|\d{1,9}[.)][ \t])")
 _DENIES: Final = _WORDING.pattern("denies")
+
+
+def _without_pictures(sentence: str) -> str:
+    """Return a sentence without the pictures around it: what they show is said for those who cannot see them."""
+    if front := _PICTURES_IN_FRONT.match(sentence):
+        sentence = sentence[front.end() :]
+    while behind := _PICTURE_BEHIND.search(sentence, max(0, len(sentence) - _LONGEST)):
+        sentence = sentence[: behind.start()].rstrip()
+    return sentence
 
 
 def _without_marker(item: str) -> str:
@@ -122,6 +137,9 @@ def _stands_alone(sentence: str) -> bool:
         # An open span of code would swallow what stands behind the sentence.
         and sentence.count("`") % 2 == 0
         and "```" not in sentence
+        # A picture inside stands for a word, such as a button's, and the sentence is no longer itself without it.
+        and "![" not in sentence
+        and "<img" not in sentence.lower()
     )
 
 

@@ -125,6 +125,23 @@ def test_what_cannot_stand_alone_is_no_sentence(snippet: str) -> None:
     assert pages(snippet) == []
 
 
+@pytest.mark.parametrize(
+    "snippet",
+    [
+        f"![A kettle boils](kettle.png) {BOILS}",
+        f"![A kettle. It boils.](kettle.png)\n![Two](https://firma.ru/2.png){{width=5}} {BOILS}",
+        f"{BOILS} ![When the kettle boils](kettle.png)",
+        f"- ![When the kettle boils][shot] {BOILS}",
+        f'<img src="kettle.png" alt="When the kettle boils"> {BOILS}',
+        f"When does the kettle ![boil](kettle.png) at last?\n\n{BOILS}",
+        f"[![When does the kettle boil](https://firma.ru/a.png)](https://firma.ru)\n\n{BOILS}",
+    ],
+)
+def test_what_a_picture_shows_is_no_sentence_of_its_page(snippet: str) -> None:
+    """Pictures around a sentence are left out, and a sentence with one inside it is not shown."""
+    assert pages(snippet) == [(1, BOILS)]
+
+
 @pytest.mark.parametrize("marker", ["-", "*", "1.", "2)"])
 def test_an_item_of_a_list_is_shown_without_its_marker(marker: str) -> None:
     """The sentence of an item is a sentence."""
