@@ -17,7 +17,7 @@ the question. It depends on the search rank of the cited page and on the cited s
 The weights of p are fitted on 180 drafts for five manuals. A person judged each draft right, partly right or wrong; p is
 the probability that it is not wrong. Those of q are fitted on 292 drafts that readers graded in the same way, 154 of them
 for three manuals that were new to the project: with the weights from the other manuals, q has a mean AUC of .83 and p of
-.80 (docs/decisions.md, 78). If another page, or another place of a long one, is as good (ahead by less than .05), the
+.80 (docs/decisions.md, 79). If another page, or another place of a long one, is as good (ahead by less than .05), the
 estimate is at most .6: a third of such drafts was wrong, whatever the other figures. A heading that is the question, and
 the only one, makes it at least .9.
 By words only, margin and coverage have the earlier weights fitted on questions. There, a page that lacks a weighty word

@@ -244,7 +244,7 @@ def parts_of(message: str, queries: list[str]) -> list[str]:
     every = sum(one.asks for one in questions_and_context(own_words(message)))
     if 1 < every == len(queries) > len(asked):
         return [query[:_LONGEST_PART] for query in queries][:_MOST_PARTS]
-    if len(asked) == len(queries) == 1 and asked[0] in queries[0]:
+    if len(asked) == len(queries) == 1 and queries[0].endswith(asked[0]):
         return [queries[0][:_LONGEST_PART]]  # with the sentence before it, where it needs one
     if len(asked) > 1 or (asked and _POINTS.isdisjoint(tokens(asked[0]))):
         return asked
