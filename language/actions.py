@@ -15,6 +15,7 @@ _WORDING: Final = read_wording(__name__)
 _ASKS: Final = (_WORDING.pattern("asks_en"), _WORDING.pattern("asks_ru"))
 _LIGHT: Final = frozenset(map(stem, _WORDING.words("light")))
 _EVERYDAY: Final = frozenset(_WORDING.words("everyday"))
+_MAKES_COPY: Final = _WORDING.pattern("makes_copy")
 _LABEL: Final = re.compile(r"\*\*[^*\n]{1,80}\*\*|«[^»\n]{1,80}»|“[^”\n]{1,80}”|`[^`\n]{1,80}`")
 _LEAST_SHARED: Final = 5
 """Letters that a verb and its noun begin with."""
@@ -40,7 +41,9 @@ def action_in(question: str) -> str | None:
 
 def is_opposed(question: str, text: str) -> bool:
     """Whether a text speaks of the opposite of the action that a question asks for, and never of this one."""
-    if (action := action_in(question)) is None:
+    copies = _MAKES_COPY.search(question)
+    action = action_in(question) or (fold(copies.group().split()[0]) if copies else None)
+    if action is None:
         return False
     words, told = _words_of(text), _words_of(_LABEL.sub(" ", text)).difference(_EVERYDAY)
     return any(

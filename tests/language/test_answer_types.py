@@ -84,6 +84,11 @@ def test_the_action_of_a_question_is_its_first_verb_that_names_one(question: str
         ("Как отключить уведомления?", "Включение уведомлений", True),
         ("Как отключить уведомления?", "Выключите уведомления", False),
         ("What is a courier?", "Add a courier", False),
+        ("How do I make a VM backup?", "Restoring a disk from backup", True),
+        ("How do I make a VM backup?", "Create a backup, or restore one", False),
+        ("How do I make a report?", "Restoring a disk", False),
+        ("Как сделать резервную копию ВМ?", "Восстановите ВМ из резервной копии", True),
+        ("Как сделать резервную копию ВМ?", "Создание резервной копии", False),
     ],
 )
 def test_a_text_is_opposed_if_it_has_the_opposite_action_only(question: str, text: str, opposed: bool) -> None:
