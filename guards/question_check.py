@@ -17,8 +17,6 @@ from language.questions import question_of, states
 
 NAME = "grounding"
 _AGAIN: Final = (RequiredAction.REGENERATE_DRAFT,)
-_ASKED_ABOUT: Final = ("{}", "Please tell me {}?", "Please tell me: {}?", "Назовите, пожалуйста: {}?")
-"""What a question about a gap means; the words of the reply ("more about this") alone would hide it."""
 
 
 def check_question(draft: str, known: Iterable[str]) -> Finding:
@@ -47,14 +45,8 @@ def fit_question(draft: str, known: Iterable[str]) -> str:
 
 
 def fit_gap(gap: str, known: Iterable[str]) -> bool:
-    """Whether a question may ask about a gap: the gap wants no secret, states nothing and names only known values.
-
-    The user reads it behind "Could you tell me more about this:", so "your password" would be asked for. It is judged
-    as what is to be told, in both languages: the reply's language may be another one than the gap's.
-    """
-    if any(question_asks_for_secrets(asked.format(gap.strip().rstrip(".?!"))) for asked in _ASKED_ABOUT):
-        return False
-    if states(gap):
+    """Whether a question may ask about a gap: the gap wants no secret, states nothing and names only known values."""
+    if question_asks_for_secrets(gap) or states(gap):
         return False
     return not missing_values(values(gap), [passage(text) for text in known])
 

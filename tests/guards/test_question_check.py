@@ -8,7 +8,7 @@ from contracts.enums import CheckStatus, DraftKind, Outcome, PolicyStatus
 from contracts.ports import Draft
 from guards.plan_check import settle_plan
 from guards.policy_check import ASKS_FOR_SECRETS, check_answer
-from guards.question_check import check_question, fit_gap, fit_question, said_in_turn
+from guards.question_check import check_question, fit_question, said_in_turn
 from language.words import detect
 from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, asked, passage, plan, played, ports
 
@@ -55,37 +55,6 @@ REFUSED = [
     "Какой у вас пароль?",
     "Можете назвать код из SMS?",
     "Вы оплатите сейчас?",
-]
-SECRET_GAPS = [
-    "your password",
-    "your one-time code",
-    "Your credentials.",
-    "the code from the SMS",
-    "the API key of your account",
-    "the token",
-    "your card number",
-    "login and pass",
-    "your secret answer",
-    "пароль от вашего аккаунта",
-    "код из SMS",
-    "учётные данные",
-    "токен",
-    "номер карты",
-    "номер вашего счёта",
-]
-PLAIN_GAPS = [
-    "which kettle",
-    "the error message",
-    "whether the password expired",
-    "which password policy is used",
-    "the type of token",
-    "the payment module",
-    "the status code",
-    "какой чайник",
-    "тип токена",
-    "истёк ли пароль",
-    "код ошибки",
-    "модуль оплаты",
 ]
 
 
@@ -199,22 +168,6 @@ def test_an_uncertainty_that_asks_for_secrets_is_dropped() -> None:
     gaps = ["which kettle", "what is your password"]
     settled = settle_plan(plan(uncertainties=gaps), "How?", detect("How?"), PROFILE, "user")
     assert settled.uncertainties == ["which kettle"]
-
-
-@pytest.mark.parametrize("gap", SECRET_GAPS)
-@pytest.mark.parametrize("language", ["en", "ru"])
-async def test_a_secret_as_what_is_missing_is_not_asked_about(gap: str, language: str) -> None:
-    """A bare noun is a demand where the user reads it behind "Could you tell me more about this:"."""
-    unclear = plan(intent_confidence=0.1, uncertainties=[gap], answer_language=language)
-    end = await played(asked("How?"), ports(planned=unclear), *UP_TO_THE_VERDICT[:3], "safe_exit")
-    assert end["result"]["outcome"] == Outcome.CLARIFICATION
-    assert gap not in end["final_answer"]
-
-
-@pytest.mark.parametrize("gap", PLAIN_GAPS)
-def test_what_is_missing_about_a_secret_is_asked_about(gap: str) -> None:
-    """Its state, its kind and the place where it is set may be unclear, and nobody tells it by saying so."""
-    assert fit_gap(gap, ())
 
 
 @pytest.mark.parametrize("gap", ["your account is deleted", "ваш аккаунт удалён"])
