@@ -26,7 +26,6 @@ _WORDING: Final = read_wording(__name__)
 _DENIED: Final = _WORDING.pattern("denied")
 _ELSEWHERE: Final = _WORDING.pattern("elsewhere")
 _ONLY_IF: Final = _WORDING.pattern("only_if")
-_OF_ITS_KIND: Final = _WORDING.pattern("of_its_kind")
 _OF_ITS_STATE: Final = _WORDING.pattern("of_its_state")
 _MAY_BE_WANTED: Final = _WORDING.pattern("may_be_wanted")
 _WANTED_WORDS: Final = _WORDING.words("wanted_words")
@@ -101,7 +100,6 @@ def _is_harmless(match: re.Match[str], said: str) -> bool:
     return bool(
         any(_DENIED.search(said, max(0, verb - 80), verb) for verb in verbs)
         or _ELSEWHERE.match(said, match.end("what"))
-        or _OF_ITS_KIND.search(said, max(0, wanted - 60), wanted)
         or ((found := _ONLY_IF.search(said, match.start(), wanted + 40)) and found.start() < wanted)
     )
 

@@ -28,12 +28,6 @@ PLAIN_QUESTIONS = [
     "В каком модуле оплаты возникает ошибка?",
     "Ваш пароль истёк или не подходит?",
     "На какой шаг перевести заявку?",
-    "Какой тип токена вы используете?",
-    "What is the format of your API key?",
-    "How did you pay: card or invoice?",
-    "Как вы оплатили: картой или по счёту?",
-    "Which status code did you get from the app?",
-    "Where can you see the top-up history?",
 ]
 STATEMENTS = [
     "Why was your account deleted?",
