@@ -31,6 +31,7 @@ _LONGEST_ABBREVIATION: Final = 4
 _NAME: Final = re.compile(r"[A-ZА-ЯЁ][\w.+-]*(?: [A-ZА-ЯЁ0-9][\w.+-]*){0,2}")
 _SHAPED: Final = re.compile(r"[A-ZА-ЯЁ][a-zа-яё]+[A-ZА-ЯЁ]\w*|[A-ZА-ЯЁ]{2,}\d*")
 _LOWER: Final = re.compile(r"(?<![\w.-])[a-zа-яё][\w-]+")
+_CODE: Final = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1|`[^`\n]{1,300}`", re.DOTALL | re.MULTILINE)
 _NUMBERED: Final = re.compile(r"\s+\d")
 _ENDS: Final = re.compile(r"[.!?:;\n|]+")
 _LEADS_ON: Final = re.compile(r"[\s»\"*]{0,3}(?:[>→›/]|[-–—] [A-ZА-ЯЁ])")
@@ -117,7 +118,9 @@ class _FoundNames:
                 if match["quoted"] or " " in match["name"]:
                     found.add(self._write(match["name"]))
         self._times.update(found)
-        self._lower.update({key for word in set(_LOWER.findall(prose)) for key in all_stems(word)})
+        # A command is often named after its product: what is code is no word of the language.
+        said = set(_LOWER.findall(_CODE.sub(" ", prose)))
+        self._lower.update({key for word in said for key in all_stems(word)})
 
     def proper(self) -> Counter[str]:
         """Return how many pages have each name, without words of the language and captions."""
@@ -127,6 +130,8 @@ class _FoundNames:
                 for key, count in self._times.items()
                 # Of several words, the first tells: "With Acme" is no name.
                 if self._lower[key.partition(" ")[0]] < _A_WORD * count
+                # "Use Acme" is no name where "Acme" stands elsewhere, too.
+                and not (" " in key and self._uses[key.partition(" ")[2]] > self._uses[key])
                 and 2 * self._numbered[key] <= max(1, self._uses[key])
             }
         )
@@ -175,9 +180,12 @@ def _names_inside(sentence: str) -> Iterable[tuple[str, bool]]:
 
 
 def _leads_to_a_part_of_the_screen(before: str) -> bool:
-    return bool(_COMES_FROM.search(before) or _PART_OF_THE_SCREEN.search(before))
+    near = before[-_LONGEST_LEAD:]
+    return bool(_COMES_FROM.search(near) or _PART_OF_THE_SCREEN.search(near))
 
 
+_LONGEST_LEAD: Final = 40
+"""Characters before a name that are looked at."""
 _NEAR: Final = 4
 """Characters behind a name in which its number stands."""
 

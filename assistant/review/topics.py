@@ -101,8 +101,16 @@ def count_stems(questions: Sequence[str]) -> Counter[str]:
 
 
 def _keep_subject(question: str) -> str:
-    """Return what may say what a question is about: without numbers, e-mail addresses and masked places."""
-    return _NUMBER.sub(" ", _ADDRESS.sub(" ", MARK.sub(" ", question)))
+    """Return what may say what a question is about: without long numbers, e-mail addresses and masked places.
+
+    A short number may be the error that is asked about.
+    """
+    plain = _ADDRESS.sub(" ", MARK.sub(" ", question))
+    return _NUMBER.sub(lambda number: number[0] if sum(map(str.isdigit, number[0])) < _LONG else " ", plain)
+
+
+_LONG: Final = 5
+"""Digits from which on a number names a person, an order or a call, and no topic."""
 
 
 def _find_words(question: str) -> list[str]:
