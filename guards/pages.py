@@ -30,9 +30,7 @@ _LEAST_WORDS: Final = 4
 _LONGEST: Final = 400
 """Characters; a longer sentence is a table or a list written as one."""
 _RELATIVE_LINK: Final = re.compile(r"(?<!!)\[([^\]\n]{0,300})\]\((?![a-z]{1,20}:|//)[^)\s]{0,500}\)", re.IGNORECASE)
-_PICTURE: Final = (
-    r"!\[[^\]\n]{0,300}\](?:\([^()\n]{0,1000}\)|\[[^\]\n]{0,300}\])?(?:\{[^{}\n]{0,200}\})?|<img\b[^<>]{0,1000}>"
-)
+_PICTURE: Final = r"!\[[^\]\n]{0,300}\](?:\((?:[^()\n]|\([^()\n]{0,200}\)){0,1000}\)|\[[^\]\n]{0,300}\]|(?!\())(?:\{[^{}\n]{0,200}\})?|<img\b[^<>]{0,1000}>"
 _PICTURES_IN_FRONT: Final = re.compile(rf"(?:\s*+(?:{_PICTURE}))++\s*+")
 _PICTURE_BEHIND: Final = re.compile(rf"(?:{_PICTURE})\s*+\Z")
 _OF_DOCUMENTS: Final = (Source.DOC, Source.POLICY)

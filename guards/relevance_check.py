@@ -41,7 +41,7 @@ from language.answer_types import AnswerType, answer_type, denial, has_value, te
 from language.blocks import heading_text
 from language.claims import without_citations
 from language.lexicon import STATUS, asking_stems
-from language.message import likest
+from language.message import asked_in, likest
 from language.patterns import read_wording
 from language.sentences import sentences
 from language.words import rephrase, stems
@@ -307,15 +307,16 @@ def _part(
     if not pages:
         return PartFinding(text=text, status=PartStatus.PARTLY if alone else PartStatus.NOT_FOUND)
     best = max(pages.values(), key=lambda page: page.rank)
-    names = tuple(name for name in names_in(text, question.ignored) if not _stands(name, pages, question, words))
+    own = asked_in(text)
+    names = tuple(name for name in names_in(own, question.ignored) if not _stands(name, pages, question, words))
     refs = tuple(item.ref for item in cited if item.document_key in pages)
     said = _text_with_titles(question, cited) if question.draft else ""
     if names or (best.coverage < _LEAST_COVERAGE and (best.near or 0.0) < _NEAR):
         status, missing = PartStatus.NOT_FOUND, names or best.missing
-    elif is_opposed(text, said):
-        status, missing = PartStatus.NOT_FOUND, (action_in(text) or "",)
+    elif is_opposed(own, said):
+        status, missing = PartStatus.NOT_FOUND, (action_in(own) or "",)
     elif best.estimate >= question.sure and not best.lacks:
-        status, missing = _doubts(text, question, said)
+        status, missing = _doubts(own, question, said)
     elif alone or best.estimate >= _HARDLY:
         status, missing = PartStatus.PARTLY, best.missing
     else:
@@ -476,9 +477,11 @@ def _add_nearness(
     estimate: float, nearness: Mapping[str, float], question: RelevanceQuestion, item: EvidenceItem
 ) -> float:
     """Return the estimate from the ranking's and from how near the draft and the cited heading are to the question."""
+    if not (said := _draft_sentences(question.draft)):
+        return estimate  # a bare value, such as "25 MB": nothing of it can be near
     base, of_estimate, of_sentence, of_heading = _NEARNESS
     before = min(max(estimate, _LEAST_ODDS), 1 - _LEAST_ODDS)
-    sentence = max((nearness[said] for said in _draft_sentences(question.draft)), default=0.0)
+    sentence = max(nearness[one] for one in said)
     heading = nearness[_own_heading(item)]
     logit = of_estimate * math.log(before / (1 - before))
     return _logistic(base + logit + of_sentence * sentence + of_heading * heading)
@@ -546,7 +549,8 @@ def _number(ref: str) -> int:
 
 def _asks_this(item: EvidenceItem, query: str, weights: Mapping[str, float]) -> bool:
     """Whether a heading of a passage is the question in other words: the same content words, wanting the same of them."""
-    wanted, denied, said = answer_type(query), denial(query), frozenset(stems(query))
+    own_question = asked_in(query)
+    wanted, denied, said = answer_type(own_question), denial(own_question), frozenset(stems(query))
     own = (item.heading.rpartition(" › ")[2], *map(heading_text, _HEADING.findall(item.snippet)))
     return len(weights) > 1 and any(
         words.issuperset(weights)

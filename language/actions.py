@@ -16,6 +16,9 @@ _ASKS: Final = (_WORDING.pattern("asks_en"), _WORDING.pattern("asks_ru"))
 _LIGHT: Final = frozenset(map(stem, _WORDING.words("light")))
 _EVERYDAY: Final = frozenset(_WORDING.words("everyday"))
 _MAKES_COPY: Final = _WORDING.pattern("makes_copy")
+_COPY: Final = re.compile(
+    r"\b(?:back-?ups?|snapshots?|копи[июейя]\w{0,3}|бэкап\w{0,3}|сним(?:ок|к)\w{0,3})\b", re.IGNORECASE
+)
 _LABEL: Final = re.compile(r"\*\*[^*\n]{1,80}\*\*|«[^»\n]{1,80}»|“[^”\n]{1,80}”|`[^`\n]{1,80}`")
 _LEAST_SHARED: Final = 5
 """Letters that a verb and its noun begin with."""
@@ -46,9 +49,11 @@ def is_opposed(question: str, text: str) -> bool:
     if action is None:
         return False
     words, told = _words_of(text), _words_of(_LABEL.sub(" ", text)).difference(_EVERYDAY)
+    asked = _words_of(question)
+    sides_here = (*_SIDES, *(_OF_COPIES if _COPY.search(question) else ()))
     return any(
-        _among([action], own) and _among(told, other) and not _among(words, own)
-        for sides in _SIDES
+        _among([action], own) and not _among(asked, other) and _among(told, other) and not _among(words, own)
+        for sides in sides_here
         for own, other in (sides, sides[::-1])
     )
 
@@ -87,4 +92,5 @@ def _side(words: str) -> re.Pattern[str]:
 
 
 _SIDES: Final = tuple((_side(one), _side(other)) for one, other in _WORDING.rows("opposites"))
+_OF_COPIES: Final = tuple((_side(one), _side(other)) for one, other in _WORDING.rows("opposites_of_copies"))
 _SAME: Final = tuple(_side(words) for (words,) in _WORDING.rows("same"))

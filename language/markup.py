@@ -302,7 +302,8 @@ def without_navigation(markdown: str) -> str:
         return markdown
     lines = markdown.split("\n")
     for block in blocks(markdown):
-        if block.kind in _MAY_LEAD_ON and is_navigation(block.text, least=1):
+        alone = block.kind is BlockKind.PARAGRAPH and not _FILE.search(block.text)
+        if block.kind in _MAY_LEAD_ON and is_navigation(block.text, least=1 if alone else _LEAST_LINKS):
             lines[block.line : block.line + block.text.count("\n") + 1] = [""] * (block.text.count("\n") + 1)
     return "\n".join(lines)
 
@@ -317,4 +318,8 @@ def is_navigation(markdown: str, least: int = _LEAST_LINKS) -> bool:
     return links >= least and not _WORD.search(_NUMBER_OF_ITEM.sub("", rest))
 
 
+_FILE = re.compile(
+    r"\]\([^()\n]*\.(?!(?:html?|md|markdown|rst|adoc|php|aspx?)\b)[a-z0-9]{2,5}(?:[?#][^()\n]*)?\)", re.IGNORECASE
+)
+"""A link to a file, such as a form: it is what its paragraph is about."""
 _NUMBER_OF_ITEM = re.compile(r"(?m)^[ \t]*\d{1,9}[.)][ \t]")

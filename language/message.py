@@ -44,6 +44,7 @@ _LONGEST_ITEM: Final = 12
 """Words of an item that a question asks about; a longer one tells something."""
 _MOST_PARTS: Final = 10
 _LONGEST_PART: Final = 300
+_LONGEST_CONTEXT: Final = 150
 _WRAPPED: Final = re.compile(r"(?<![\s.!?:;…\uff1f])[ \t]*\n(?=[a-zа-яё])")
 """A line break inside a sentence, as mail programs make it: no item of a list begins with a small letter."""
 
@@ -138,8 +139,10 @@ def questions_and_context(text: str) -> list[QuestionPart]:
             else:
                 told.append(bare)
                 # What names hardly anything does not hide the sentence before it, which does.
-                if not before or len(named_in(bare)) > 1:
-                    before = f"{before} {bare}" if before and _goes_on(bare) else bare
+                if before and _goes_on(bare):
+                    before = f"{before} {bare}" if len(before) + len(bare) < _LONGEST_CONTEXT else before
+                elif not before or len(named_in(bare)) > 1:
+                    before = bare
     if asked:
         return asked
     return [QuestionPart(" ".join(told), asks=False)] if told else []
@@ -206,17 +209,31 @@ def is_complete(question: str) -> bool:
     )
 
 
-def needs_context(question: str) -> bool:
+def needs_context(question: str, context: str = "") -> bool:
     """Whether a question is about something that the sentence before it told.
 
     It points there ("Is there a tool for that?"), its pronoun stands before all that it could stand for ("Can I undo it
     after saving?"), or it hardly says anything («С чего начать?»).
     """
+    pointing = _DEMONSTRATIVE.search(question)
+    # "this tablet", of which the context says "our tablet": the question has its name already.
+    behind = stems(question[pointing.end() :].strip().partition(" ")[0]) if pointing else []
+    named = bool(behind) and set(behind) <= set(stems(context)) | _TIMES
+    return _names_nothing(question) or (pointing is not None and not named)
+
+
+def _names_nothing(question: str) -> bool:
     found = _PRONOUN.search(question)
     # One word before a pronoun is what is done to the thing.
     outside = found is not None and len(named_in(question[: found.start()])) <= 1
     short = len(tokens(question)) <= _SHORT and len(named_in(question)) <= 1
-    return outside or short or _DEMONSTRATIVE.search(question) is not None
+    return outside or short
+
+
+def asked_in(query: str) -> str:
+    """Return the question of a query, without the sentence that it takes along; the query if it has several."""
+    found = questions_and_context(query)
+    return found[0].text if len(found) == 1 else query
 
 
 def _goes_on(sentence: str) -> bool:
@@ -224,6 +241,7 @@ def _goes_on(sentence: str) -> bool:
     return _PRONOUN.match(sentence) is not None or _DEMONSTRATIVE.match(sentence) is not None
 
 
+_TIMES: Final = frozenset(stems("day week month year time morning день неделя неделе месяц месяце год году раз"))
 _SHORT: Final = 3
 """Words of a question that hardly says anything."""
 
@@ -245,7 +263,8 @@ def parts_of(message: str, queries: list[str]) -> list[str]:
     if 1 < every == len(queries) > len(asked):
         return [query[:_LONGEST_PART] for query in queries][:_MOST_PARTS]
     if len(asked) == len(queries) == 1 and queries[0].endswith(asked[0]):
-        return [queries[0][:_LONGEST_PART]]  # with the sentence before it, where it needs one
+        # Where it names nothing itself, with the sentence before it; what is only searched for with it is not judged.
+        return [queries[0][-_LONGEST_PART:]] if _names_nothing(asked[0]) else asked
     if len(asked) > 1 or (asked and _POINTS.isdisjoint(tokens(asked[0]))):
         return asked
     return [" ".join(queries)] if queries else asked

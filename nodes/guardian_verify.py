@@ -314,7 +314,8 @@ async def _check_relevance(build: Callable[[], RelevanceQuestion], probe: Nearne
 
 async def _nearness(question: RelevanceQuestion, probe: NearnessProbe | None) -> dict[str, dict[str, float]]:
     """Return for each part of the question how near it is to the texts that the estimate compares it with."""
-    texts = compared_texts(question) if probe is not None else ()
+    searched_by_meaning = any(trace.spread for trace in question.traces)
+    texts = compared_texts(question) if probe is not None and searched_by_meaning else ()
     if probe is None or not texts:
         return {}
     found = {part: await probe.nearness(part, texts) for part in question.asked}

@@ -204,6 +204,10 @@ def _table(body: Block, question: str) -> str:
     return "\n".join((*head, *kept)).replace(LEFT_OUT, "")
 
 
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_FIRST_CELL: Final = re.compile(r"(?s)^\s*\|?\s*([^|\n]*).*")
+
+
 def _choose_parts(parts: tuple[str, ...], question: str) -> list[str]:
     """Return the parts with a number of the question, else those that share most words with it, in their own order.
 
@@ -212,9 +216,10 @@ def _choose_parts(parts: tuple[str, ...], question: str) -> list[str]:
     asked = set(stems(question))
     said = [asked.intersection(stems(part)) for part in parts]
     # Of "error 522 in a cell", the number tells which row it is, and the other words stand in many.
-    numbers = {word for word in asked if word.isdigit()}
-    if any(map(numbers.intersection, said)):
-        said = [words & numbers for words in said]
+    numbers = {word for word in asked if word.isdigit() and len(word) > 2 and not _YEAR.fullmatch(word)}
+    keys = [numbers.intersection(stems(_FIRST_CELL.sub(r"\1", part))) for part in parts]
+    if any(keys):
+        said = keys
     hits = list(map(len, said))
     most = max(hits, default=0)
     if not most:

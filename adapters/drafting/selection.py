@@ -14,6 +14,7 @@ from contracts.ports import DraftRequest
 from language.actions import action_in, is_opposed, names_action
 from language.answer_types import AnswerType, answer_type, denial, has_value
 from language.blocks import BlockKind
+from language.message import asked_in
 from language.patterns import read_wording
 from language.words import Phrases, stems
 
@@ -123,15 +124,16 @@ def pick_units(candidates: list[Unit], request: DraftRequest, ignored: frozenset
     picked: list[ScoredUnit] = []
     for number, question in enumerate(request.subqueries):
         weights = _Weights(question, candidates, ignored)
+        asked = asked_in(question)  # what goes before it was searched for, and says nothing of what is wanted
         ranked = sorted(
-            (ScoredUnit(unit, _score(unit, weights, question, request), number) for unit in candidates),
+            (ScoredUnit(unit, _score(unit, weights, asked, request), number) for unit in candidates),
             key=lambda scored: (-scored.score, scored.unit.source, scored.unit.order),
         )
         near = [scored for scored in ranked if scored.score >= _SECOND_BEST * ranked[0].score][:_MOST_TRIED]
-        best = next((scored for scored in near if _covers(scored.unit, candidates, weights, question, request)), None)
+        best = next((scored for scored in near if _covers(scored.unit, candidates, weights, asked, request)), None)
         if best:
             ranked = [best, *(scored for scored in ranked if scored is not best)]
-            ranked = _steps_first(ranked) if _HOW.search(question) else ranked
+            ranked = _steps_first(ranked) if _HOW.search(asked) else ranked
             company = _with_company(ranked, candidates, request, weights)
             picked += [s for s in company if all(s.unit is not p.unit for p in picked)]
     return picked
@@ -334,7 +336,7 @@ def _with_company(
     best = ranked[0]
     if lookup_of(best.unit, request):
         return _rows(ranked, request)
-    company = _Company(best, weights, request.subqueries[best.question])
+    company = _Company(best, weights, asked_in(request.subqueries[best.question]))
     company.surround({unit.order: unit for unit in candidates if unit.source == best.unit.source})
     for scored in ranked[1:]:
         if company.added >= _MOST_BESIDE or scored.score < _SECOND_BEST * best.score:

@@ -336,8 +336,8 @@ def _queries(text: str) -> list[str]:
     for asked in questions_and_context(text):
         for number, part in enumerate(lexicon.split_joined(asked.text)):
             with_context = asked.context and not number
-            if with_context and (needs_context(part) or not is_complete(part)):
-                merged.append(f"{asked.context} {part}")
+            if with_context and (needs_context(part, asked.context) or not is_complete(part)):
+                merged.append(f"{asked.context[: max(0, _LONGEST_QUERY - len(part) - 1)]} {part}".strip())
             elif is_complete(part) or not merged:
                 merged.append(part)
             else:

@@ -273,6 +273,9 @@ async def test_a_number_of_the_question_chooses_the_row() -> None:
     draft = await drafted("The kettle shows error 522 while water boils, what does it mean?", table)
     assert f"{head}\n| 522 | it stands askew |" in draft.text
     assert "| 501 |" not in draft.text
+    # A count of something else is no code.
+    draft = await drafted("We are 12 cooks: which error does the kettle show while water boils?", table)
+    assert draft.text.count("\n|") > 3
 
 
 async def test_code_and_tables_without_a_lead_are_led_by_their_heading() -> None:

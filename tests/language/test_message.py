@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from language.message import (
+    asked_in,
     complete_questions,
     is_complete,
     needs_context,
@@ -163,11 +164,23 @@ def test_a_sentence_that_goes_on_brings_the_one_before_it() -> None:
     assert asked.context == "The editor turns 1.1 into a date. These are chapter numbers!"
 
 
+def test_what_is_wanted_is_read_from_the_question_alone() -> None:
+    """The sentence that it takes along is searched for, and says nothing of the action; a long story does not push it out."""
+    told = "I need to delete the old courier. How do I create a courier with this name?"
+    assert asked_in(told) == "How do I create a courier with this name?"
+    assert parts_of(told, [told]) == ["How do I create a courier with this name?"]
+    story = "Our tablet is odd. " + "It shows a strange grey picture and then it beeps. " * 6
+    (asked,) = questions_and_context(f"{story} How do I reset it?")
+    assert len(asked.context) <= 200
+    assert not needs_context("How do I reset this tablet?", "Our tablet is odd.")
+    assert not needs_context("What is new this week?")
+
+
 def test_parts_are_the_messages_questions_or_all_queries_together() -> None:
     """A question that points at something else is what the queries made of it; no message has more than ten parts."""
     assert parts_of(DELETE, ["delete", "conversation"]) == [DELETE]
     assert parts_of("It does not work", ["export fails", "error"]) == ["export fails error"]
-    told = "The backup is on the server. How do I delete it from there?"
+    told = "The backup is on the server. How do I delete it?"
     assert parts_of(told, [told]) == [told]
     assert parts_of("How do I delete it from the server?", ["delete a backup from the server"]) == [
         "delete a backup from the server"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from adapters.index.ranking.embedder import Embedding
 
 KEPT_TEXTS: Final = 2_000
-"""Texts whose vectors are kept, 4 MB: the same sentences and headings are quoted again and again."""
+"""Texts whose vectors are kept, those that were asked for last; 4 MB. The same ones are quoted again and again."""
 _LONGEST: Final = 400
 """Characters of a text that are read: what a sentence is about stands at its beginning."""
 
@@ -36,8 +36,8 @@ class LocalNearness:
         """Return the cosine of each text to the question, in their order; empty if the model cannot be loaded."""
         try:
             return await in_thread(self._compare, question, texts)
-        except ServerFault:
-            return ()  # the search by meaning has told of it
+        except (ServerFault, UnicodeError):
+            return ()  # the search by meaning has told of it, and what is no text is near to nothing
 
     def _compare(self, question: str, texts: Sequence[str]) -> tuple[float, ...]:
         asked, *others = self._vectors([question, *texts])
@@ -45,7 +45,10 @@ class LocalNearness:
 
     def _vectors(self, texts: Sequence[str]) -> list[Embedding]:
         cut = [text[:_LONGEST] for text in texts]
-        known = {text: vector for text in cut if (vector := self._known.get(text)) is not None}
+        with self._keeping:
+            known = {text: self._known[text] for text in cut if text in self._known}
+            for text in known:
+                self._known.move_to_end(text)
         if missing := list(dict.fromkeys(text for text in cut if text not in known)):
             known |= dict(zip(missing, self._model.encode(missing), strict=True))
         with self._keeping:
