@@ -41,7 +41,7 @@ from language.answer_types import AnswerType, answer_type, denial, has_value, te
 from language.blocks import heading_text
 from language.claims import without_citations
 from language.lexicon import STATUS, asking_stems
-from language.message import asked_in, likest
+from language.message import find_question, likest
 from language.patterns import read_wording
 from language.sentences import sentences
 from language.words import rephrase, stems
@@ -98,7 +98,7 @@ class RelevanceQuestion:
         draft: The text of the draft.
         verbatim: Whether it quotes word for word; a model that tells an action in other words read the question first.
         synonyms: Groups of words for the same, the documents' first.
-        nearness: For each of `asked`, the cosine of its meaning to each of `compared_texts`; empty if it is not known.
+        nearness: For each of `asked`, the cosine of its meaning to each of `list_compared_texts`; empty if it is not known.
     """
 
     request_type: RequestType
@@ -307,7 +307,7 @@ def _part(
     if not pages:
         return PartFinding(text=text, status=PartStatus.PARTLY if alone else PartStatus.NOT_FOUND)
     best = max(pages.values(), key=lambda page: page.rank)
-    own = asked_in(text)
+    own = find_question(text)
     names = tuple(name for name in names_in(own, question.ignored) if not _stands(name, pages, question, words))
     refs = tuple(item.ref for item in cited if item.document_key in pages)
     said = _text_with_titles(question, cited) if question.draft else ""
@@ -491,7 +491,7 @@ _LEAST_ODDS: Final = 1e-4
 """An estimate is no nearer to 0 or 1 than this: its logit stays finite."""
 
 
-def compared_texts(question: RelevanceQuestion) -> tuple[str, ...]:
+def list_compared_texts(question: RelevanceQuestion) -> tuple[str, ...]:
     """Return the texts whose nearness to the question the estimate uses: sentences of the draft, and cited headings."""
     if question.kind is not DraftKind.ANSWER:
         return ()
@@ -549,7 +549,7 @@ def _number(ref: str) -> int:
 
 def _asks_this(item: EvidenceItem, query: str, weights: Mapping[str, float]) -> bool:
     """Whether a heading of a passage is the question in other words: the same content words, wanting the same of them."""
-    own_question = asked_in(query)
+    own_question = find_question(query)
     wanted, denied, said = answer_type(own_question), denial(own_question), frozenset(stems(query))
     own = (item.heading.rpartition(" › ")[2], *map(heading_text, _HEADING.findall(item.snippet)))
     return len(weights) > 1 and any(

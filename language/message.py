@@ -230,7 +230,7 @@ def _names_nothing(question: str) -> bool:
     return outside or short
 
 
-def asked_in(query: str) -> str:
+def find_question(query: str) -> str:
     """Return the question of a query, without the sentence that it takes along; the query if it has several."""
     found = questions_and_context(query)
     return found[0].text if len(found) == 1 else query

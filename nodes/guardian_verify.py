@@ -42,7 +42,7 @@ from guards.grounding_check import check_grounding, is_quoted
 from guards.judged_hash import judged_hash
 from guards.policy_check import PolicyFinding, check_answer, mask_text
 from guards.question_check import check_question, said_in_turn
-from guards.relevance_check import RelevanceQuestion, check_relevance, compared_texts
+from guards.relevance_check import RelevanceQuestion, check_relevance, list_compared_texts
 from guards.verdict import Findings, judge
 from language.message import parts_of
 from language.words import stems
@@ -315,7 +315,7 @@ async def _check_relevance(build: Callable[[], RelevanceQuestion], probe: Nearne
 async def _nearness(question: RelevanceQuestion, probe: NearnessProbe | None) -> dict[str, dict[str, float]]:
     """Return for each part of the question how near it is to the texts that the estimate compares it with."""
     searched_by_meaning = any(trace.spread for trace in question.traces)
-    texts = compared_texts(question) if probe is not None and searched_by_meaning else ()
+    texts = list_compared_texts(question) if probe is not None and searched_by_meaning else ()
     if probe is None or not texts:
         return {}
     found = {part: await probe.nearness(part, texts) for part in question.asked}

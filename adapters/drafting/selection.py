@@ -14,7 +14,7 @@ from contracts.ports import DraftRequest
 from language.actions import action_in, is_opposed, names_action
 from language.answer_types import AnswerType, answer_type, denial, has_value
 from language.blocks import BlockKind
-from language.message import asked_in
+from language.message import find_question
 from language.patterns import read_wording
 from language.words import Phrases, stems
 
@@ -124,7 +124,7 @@ def pick_units(candidates: list[Unit], request: DraftRequest, ignored: frozenset
     picked: list[ScoredUnit] = []
     for number, question in enumerate(request.subqueries):
         weights = _Weights(question, candidates, ignored)
-        asked = asked_in(question)  # what goes before it was searched for, and says nothing of what is wanted
+        asked = find_question(question)  # what goes before it was searched for, and says nothing of what is wanted
         ranked = sorted(
             (ScoredUnit(unit, _score(unit, weights, asked, request), number) for unit in candidates),
             key=lambda scored: (-scored.score, scored.unit.source, scored.unit.order),
@@ -336,7 +336,7 @@ def _with_company(
     best = ranked[0]
     if lookup_of(best.unit, request):
         return _rows(ranked, request)
-    company = _Company(best, weights, asked_in(request.subqueries[best.question]))
+    company = _Company(best, weights, find_question(request.subqueries[best.question]))
     company.surround({unit.order: unit for unit in candidates if unit.source == best.unit.source})
     for scored in ranked[1:]:
         if company.added >= _MOST_BESIDE or scored.score < _SECOND_BEST * best.score:

@@ -11,7 +11,7 @@ from contracts.enums import CheckStatus, DraftKind, PartStatus, RequestType, Req
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
 from contracts.reasons import write_reasons
 from contracts.report import Finding
-from guards.relevance_check import RelevanceQuestion, check_relevance, compared_texts, names_in
+from guards.relevance_check import RelevanceQuestion, check_relevance, list_compared_texts, names_in
 
 A = RequiredAction
 OK, FAILED, DOUBTFUL, NOT_ASKED = CheckStatus.OK, CheckStatus.FAILED, CheckStatus.DOUBTFUL, CheckStatus.NOT_ASKED
@@ -82,7 +82,7 @@ def test_a_draft_that_is_near_the_question_in_meaning_is_surer(
         traces=[rows.model_copy(update={"passages": tuple(fused)})],
         sure=0.7,
     )
-    texts = compared_texts(question)
+    texts = list_compared_texts(question)
     assert [text.removesuffix(" .") for text in texts] == ["To delete a conversation, press the bin", "Removing chats"]
     near = {DELETE: dict(zip(texts, (sentence, heading), strict=True))}
     assert check_relevance(replace(question, nearness=near)).status is status

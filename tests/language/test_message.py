@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from language.message import (
-    asked_in,
     complete_questions,
+    find_question,
     is_complete,
     needs_context,
     own_words,
@@ -167,7 +167,7 @@ def test_a_sentence_that_goes_on_brings_the_one_before_it() -> None:
 def test_what_is_wanted_is_read_from_the_question_alone() -> None:
     """The sentence that it takes along is searched for, and says nothing of the action; a long story does not push it out."""
     told = "I need to delete the old courier. How do I create a courier with this name?"
-    assert asked_in(told) == "How do I create a courier with this name?"
+    assert find_question(told) == "How do I create a courier with this name?"
     assert parts_of(told, [told]) == ["How do I create a courier with this name?"]
     story = "Our tablet is odd. " + "It shows a strange grey picture and then it beeps. " * 6
     (asked,) = questions_and_context(f"{story} How do I reset it?")

@@ -132,13 +132,13 @@ def test_an_answered_turn_shows_intent_answer_and_sources_that_can_be_followed(s
             expect(hint).not_to_be_visible()
         expect(hint.locator("mark").first).to_contain_text("shelfctl")
         page.mouse.move(5, 700)
-        asked_in = page.url
+        find_question = page.url
         page.locator("#g-box textarea").fill("not sent yet")
         for follow in (cite.click, lambda: cite.press("Enter")):
             follow()
             expect(target).to_be_focused()
             expect(target).to_be_in_viewport()
-            assert page.url == asked_in
+            assert page.url == find_question
         assert page.locator("#g-box textarea").input_value() == "not sent yet"
 
 
