@@ -98,7 +98,7 @@ class RelevanceQuestion:
         draft: The text of the draft.
         verbatim: Whether it quotes word for word; a model that tells an action in other words read the question first.
         synonyms: Groups of words for the same, the documents' first.
-        nearness: For each of `asked`, the cosine of its meaning to each of `list_compared_texts`; empty if it is not known.
+        nearness: For each of `judged_parts`, the cosine of its meaning to each of `list_compared_texts`; empty if it is not known.
     """
 
     request_type: RequestType
@@ -115,7 +115,7 @@ class RelevanceQuestion:
     nearness: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
 
     @property
-    def asked(self) -> tuple[str, ...]:
+    def judged_parts(self) -> tuple[str, ...]:
         """The parts that are judged each for itself; of fewer than two, all in one."""
         return tuple(self.parts) if len(self.parts) > 1 else (" ".join(self.parts),)
 
@@ -257,7 +257,7 @@ def _finding(parts: Sequence[PartFinding], *, stray: bool) -> Finding:
 def _parts(
     question: RelevanceQuestion, traces: Sequence[QueryTrace], cited: Sequence[EvidenceItem]
 ) -> list[PartFinding]:
-    texts = question.asked
+    texts = question.judged_parts
     words = _PassageStems(_words_of(question.evidence), _words_of(cited))
     if len(texts) == 1:
         pages = _pages(texts[0], traces, cited, question, words)

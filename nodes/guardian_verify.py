@@ -318,7 +318,7 @@ async def _nearness(question: RelevanceQuestion, probe: NearnessProbe | None) ->
     texts = list_compared_texts(question) if probe is not None and searched_by_meaning else ()
     if probe is None or not texts:
         return {}
-    found = {part: await probe.nearness(part, texts) for part in question.asked}
+    found = {part: await probe.nearness(part, texts) for part in question.judged_parts}
     return {part: dict(zip(texts, near, strict=True)) for part, near in found.items() if near}
 
 

@@ -116,7 +116,7 @@ class _BookReading:
     def find_only_name(self) -> str:
         """Return the name of the only sheet; empty if there are more, or a program named it: "Sheet1"."""
         name = self.names[0] if len(self.names) == 1 else ""
-        return "" if name.casefold().rstrip("0123456789 ") in ("", *_UNNAMED) else name
+        return "" if name.casefold().rstrip("0123456789 _()-") in ("", *_UNNAMED) else name
 
     def add(self, sheet: Any, layout: SheetLayout) -> None:
         """Add a sheet of openpyxl's.

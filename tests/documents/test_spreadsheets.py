@@ -52,6 +52,8 @@ def test_each_sheet_is_a_section_and_each_block_of_its_rows_a_table() -> None:
         (["Tariffs"], "Shop", "Shop"),
         (["Tariffs", "Hours"], "", ""),
         (["Sheet1"], "", ""),
+        (["TDSheet"], "", ""),
+        (["Лист1 (2)"], "", ""),
         (["Лист 12"], "", ""),
         (["1"], "", ""),
     ],

@@ -79,14 +79,14 @@ def test_many_known_values_take_no_more_time_than_their_length_allows() -> None:
     """Each of hundreds of keys is looked for, and a text four times as long takes no longer than others of its length."""
     for shape in shapes("values"):
 
-        def taken(size: int, shape: Callable[[int], str] = shape) -> float:
+        def measure(size: int, shape: Callable[[int], str] = shape) -> float:
             text = shape(size)
             began = process_time()
             redact_words(TurnWords(text, text[:300], (text[:300],)))
             return process_time() - began
 
-        long = min(taken(LONG) for _ in range(3))
-        assert long <= LEAST * GROWTH or long <= GROWTH * min(taken(SHORT) for _ in range(3)), shape(60)
+        long = min(measure(LONG) for _ in range(3))
+        assert long <= LEAST * GROWTH or long <= GROWTH * min(measure(SHORT) for _ in range(3)), shape(60)
 
 
 def test_a_value_that_is_a_word_takes_no_other_words_away() -> None:
