@@ -9,7 +9,7 @@ from contracts.enums import CheckStatus, RequiredAction
 from contracts.evidence import EvidenceItem
 from contracts.reasons import Reason
 from contracts.report import Finding
-from language.attacks.demands import question_asks_for_secrets
+from language.attacks.demands import gap_asks_for_secrets, question_asks_for_secrets
 from language.figures.comparison import missing_values
 from language.figures.passage import passage
 from language.figures.values import values
@@ -46,7 +46,7 @@ def fit_question(draft: str, known: Iterable[str]) -> str:
 
 def fit_gap(gap: str, known: Iterable[str]) -> bool:
     """Whether a question may ask about a gap: the gap wants no secret, states nothing and names only known values."""
-    if question_asks_for_secrets(gap) or states(gap):
+    if gap_asks_for_secrets(gap) or states(gap):
         return False
     return not missing_values(values(gap), [passage(text) for text in known])
 

@@ -24,15 +24,19 @@ from language.readings import readings as without_disguise
 _WORDING: Final = read_wording(__name__)
 
 _DENIED: Final = _WORDING.pattern("denied")
+_DENIED_AT_FIRST: Final = _WORDING.pattern("denied_at_first")
 _ELSEWHERE: Final = _WORDING.pattern("elsewhere")
 _ONLY_IF: Final = _WORDING.pattern("only_if")
 _OF_ITS_STATE: Final = _WORDING.pattern("of_its_state")
+_OF_ITS_KIND: Final = _WORDING.pattern("of_its_kind")
+_KIND_OF: Final = _WORDING.pattern("kind_of")
 _MAY_BE_WANTED: Final = _WORDING.pattern("may_be_wanted")
 _WANTED_WORDS: Final = _WORDING.words("wanted_words")
 _AROUND: Final = 400
 """Characters to both sides of such a word that any request with it reaches."""
 
 
+_END: Final = re.compile(r"(?<=[.!?]) ")
 _LETTER_EN: Final = re.compile("[a-z]")
 _LETTER_RU: Final = re.compile("[а-я]")
 """Without one, no pattern of the language finds anything: each has its words."""
@@ -54,6 +58,18 @@ def _of_a_question() -> tuple[re.Pattern[str], ...]:
     return _WORDING.patterns("of_a_question")
 
 
+@cache
+def _of_a_letter() -> tuple[re.Pattern[str], ...]:
+    """Return what finds a request for a letter or a link that opens an account."""
+    return _WORDING.patterns("of_a_letter")
+
+
+@cache
+def _of_a_gap() -> tuple[re.Pattern[str], ...]:
+    """Return what finds a secret's name in what a plan says is missing."""
+    return _WORDING.patterns("of_a_gap")
+
+
 @remember
 def asks_for_secrets(text: str) -> str:
     """Return the credentials, codes or money that a text requests from its reader; empty if it requests nothing.
@@ -73,14 +89,31 @@ def question_asks_for_secrets(question: str) -> str:
     """Return the same for the assistant's own question, for which much weaker wording counts as a request."""
     if wanted := asks_for_secrets(question):
         return wanted
-    return next(
-        (
-            found
-            for said in dict.fromkeys((*_as_read(question), *map(_plain_text, without_disguise(question))))
-            if not _OF_ITS_STATE.search(said) and (found := _first(_of_a_question(), said))
-        ),
-        "",
-    )
+    read = dict.fromkeys((*_as_read(question), *map(_plain_text, without_disguise(question))))
+    sentences = (said for text in read for said in _END.split(text))
+    return next((found for said in sentences if (found := _first_of_a_question(said))), "")
+
+
+def _first_of_a_question(said: str) -> str:
+    if found := _first(_of_a_letter(), said):
+        return found
+    return "" if _OF_ITS_STATE.search(said) else _first(_of_a_question(), said)
+
+
+def gap_asks_for_secrets(gap: str) -> str:
+    """Return the same for what a plan says is missing: asked for by its name, a secret's name alone is a request.
+
+    Its type, its place or its state may be asked: "which kind of token", "where the password is stored".
+    """
+    read = dict.fromkeys((*_as_read(gap), *map(_plain_text, without_disguise(gap))))
+    if any(_KIND_OF.match(said) for said in read):
+        return ""
+    if wanted := question_asks_for_secrets(gap):
+        return wanted
+    if any(_OF_ITS_STATE.search(said) or _OF_ITS_KIND.search(said) for said in read):
+        return ""
+    named = (pattern.search(said) for said in read for pattern in _of_a_gap())
+    return next((match["what"].strip() for match in named if match), "")
 
 
 def _first(patterns: tuple[re.Pattern[str], ...], said: str) -> str:
@@ -98,10 +131,18 @@ def _is_harmless(match: re.Match[str], said: str) -> bool:
     verbs = [match.start(), *([match.start("verb")] if "verb" in match.re.groupindex else [])]
     wanted = match.start("what")
     return bool(
-        any(_DENIED.search(said, max(0, verb - 80), verb) for verb in verbs)
+        any(_is_denied(said, verb) for verb in verbs)
         or _ELSEWHERE.match(said, match.end("what"))
         or ((found := _ONLY_IF.search(said, match.start(), wanted + 40)) and found.start() < wanted)
     )
+
+
+def _is_denied(said: str, verb: int) -> bool:
+    """Whether a warning stands in front of a verb. What another clause denies is another thing."""
+    before = max(0, verb - 80)
+    if _DENIED_AT_FIRST.search(said, before, verb):
+        return True
+    return said[verb] not in ",;:(" and _DENIED.search(said, before, verb) is not None
 
 
 def _as_read(text: str) -> list[str]:

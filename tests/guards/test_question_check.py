@@ -163,11 +163,15 @@ def test_a_plans_question_is_cut_to_its_clause() -> None:
     assert settled.clarification_question == "Which kettle is it?"
 
 
-def test_an_uncertainty_that_asks_for_secrets_is_dropped() -> None:
-    """Uncertainties are asked back about, so what wants a password is none."""
-    gaps = ["which kettle", "what is your password"]
+@pytest.mark.parametrize(
+    "gap",
+    ["what is your password", "your password", "the code from the SMS", "5000 rubles", "код из SMS", "номер карты"],
+)
+def test_an_uncertainty_that_asks_for_secrets_is_dropped(gap: str) -> None:
+    """A gap is asked for by its name, so the name of a secret is a request."""
+    gaps = ["which kettle", gap, "which kind of password", "срок действия пароля"]
     settled = settle_plan(plan(uncertainties=gaps), "How?", detect("How?"), PROFILE, "user")
-    assert settled.uncertainties == ["which kettle"]
+    assert settled.uncertainties == ["which kettle", "which kind of password", "срок действия пароля"]
 
 
 @pytest.mark.parametrize("gap", ["your account is deleted", "ваш аккаунт удалён"])
