@@ -30,6 +30,7 @@ _ONLY_IF: Final = _WORDING.pattern("only_if")
 _OF_ITS_STATE: Final = _WORDING.pattern("of_its_state")
 _OF_ITS_KIND: Final = _WORDING.pattern("of_its_kind")
 _KIND_OF: Final = _WORDING.pattern("kind_of")
+_NOT_HANDING: Final = _WORDING.pattern("not_handing")
 _MAY_BE_WANTED: Final = _WORDING.pattern("may_be_wanted")
 _WANTED_WORDS: Final = _WORDING.words("wanted_words")
 _AROUND: Final = 400
@@ -37,6 +38,10 @@ _AROUND: Final = 400
 
 
 _END: Final = re.compile(r"(?<=[.!?]) ")
+_CLAUSE_END: Final = re.compile(r"(?<=[.!?;]) ")
+_REFERS: Final = re.compile(r"\b(?:it|them)\b|(?<!\w)(?:его|их|ее)(?!\w)")
+_LONGEST_CLAUSE: Final = 260
+"""Characters. What is longer is a table or a listing."""
 _LETTER_EN: Final = re.compile("[a-z]")
 _LETTER_RU: Final = re.compile("[а-я]")
 """Without one, no pattern of the language finds anything: each has its words."""
@@ -82,6 +87,8 @@ def asks_for_secrets(text: str) -> str:
                 _LETTER_RU.search(part) and _first(_requests_ru(), part)
             ):
                 return found
+        if found := _handed_over(said):
+            return found
     return ""
 
 
@@ -134,6 +141,31 @@ def _is_harmless(match: re.Match[str], said: str) -> bool:
         any(_is_denied(said, verb) for verb in verbs)
         or _ELSEWHERE.match(said, match.end("what"))
         or ((found := _ONLY_IF.search(said, match.start(), wanted + 40)) and found.start() < wanted)
+    )
+
+
+def _handed_over(said: str) -> str:
+    """Return what a clause has its reader hand to a person, in whatever order its words stand."""
+    if not may_demand(said):
+        return ""
+    clauses = _CLAUSE_END.split(said)
+    for clause, following in zip(clauses, (*clauses[1:], ""), strict=True):
+        wanted = next((found for pattern in _WORDING.patterns("object") if (found := pattern.search(clause))), None)
+        if wanted is None or len(clause) > _LONGEST_CLAUSE or _NOT_HANDING.search(clause):
+            continue
+        if _ELSEWHERE.match(clause, wanted.end()):
+            continue
+        if _is_handing(clause) or (_REFERS.search(following) and _is_handing(following)):
+            return wanted["what"].strip()
+    return ""
+
+
+def _is_handing(clause: str) -> bool:
+    return (
+        len(clause) <= _LONGEST_CLAUSE
+        and any(pattern.search(clause) for pattern in _WORDING.patterns("person"))
+        and any(pattern.search(clause) for pattern in _WORDING.patterns("handing"))
+        and not _NOT_HANDING.search(clause)
     )
 
 
