@@ -200,11 +200,11 @@ PARTICIPLE = re.compile(
 
 
 def test_no_public_function_is_named_by_a_bare_participle() -> None:
-    """A function says what it does, as a verb; `asked` or `found` would stand for anything."""
+    """A function says what it does, as a verb, helpers of tests, too; `asked` or `found` would stand for anything."""
     named = [
         f"{path.relative_to(ROOT)}: {node.name}"
-        for package in SHIPPED
-        for path in sorted((ROOT / package).rglob("*.py"))
+        for folder in (*SHIPPED, "tests/support")
+        for path in sorted((ROOT / folder).rglob("*.py"))
         for node in ast.parse(path.read_text("utf-8")).body
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and PARTICIPLE.fullmatch(node.name)
@@ -222,6 +222,32 @@ def test_a_folder_has_no_module_and_package_of_one_name() -> None:
         if (path.with_suffix("") / "__init__.py").is_file()
     ]
     assert twice == []
+
+
+def test_no_module_of_tests_imports_from_a_test_module_or_a_conftest() -> None:
+    """What tests share stands once, in tests/support: an import of a test module collects and runs it for its helpers."""
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (getattr(node, "module", None) or "", *(alias.name for alias in node.names))
+        if re.match(r"test_|conftest$", name.rpartition(".")[2])
+    ]
+    assert wrong == []
+
+
+def test_a_conftest_holds_fixtures_and_hooks_alone() -> None:
+    """A function of a conftest is a fixture, a hook of pytest or a private part of one; a class stands in tests/support."""
+    others = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in sorted((ROOT / "tests").rglob("conftest.py"))
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and not node.name.startswith(("_", "pytest_"))
+        and not any("pytest.fixture" in ast.unparse(decorator) for decorator in node.decorator_list)
+    ]
+    assert others == []
 
 
 @pytest.mark.parametrize("mutation", GUARDS, ids=lambda one: f"{one.file}: {one.old[:40]}")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support import fork_server
-from tests.test_handbook import LANGUAGES, PYTHON, WHOLE, Block
+from tests.support.handbook_pages import LANGUAGES, PYTHON, WHOLE, Block
 
 ROOT = Path(__file__).resolve().parent.parent
 SHOWN = ("python-api", "python-streaming", "subgraph")

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import argparse
 import ast
-import builtins
 import json
 import re
 import shlex
-import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
-from functools import cache
-from pathlib import Path
 from typing import Any, Final, get_args
 from urllib.parse import urlsplit
 
@@ -39,97 +34,25 @@ from contracts.profile import Behaviour, Profile, Thresholds
 from contracts.report import GuardianReport, HandOff
 from contracts.result import Diagnostics, StructuredAgentResult
 from graph.build import build_graph
+from tests.support.handbook_pages import (
+    FENCE,
+    LANGUAGES,
+    PYTHON,
+    ROOT,
+    WHOLE,
+    Block,
+    Page,
+    list_pages,
+    list_translations,
+    read_pages,
+)
 
-ROOT: Final = Path(__file__).resolve().parent.parent
-LANGUAGES: Final = ("en", "ru")
 KEYS: Final = ["title", "kbId", "url", "updated"]
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
-FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
-FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<code>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\[[^\]\n]+\]\(([^)\s]*)\)")
 ASSIGNMENT = re.compile(r"[A-Z_]+=.*")
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A block of code of a page, without the indentation of the step that it stands in."""
-
-    language: str
-    code: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page of the handbook in one language."""
-
-    language: str
-    slug: str
-    text: str
-
-    @property
-    def name(self) -> str:
-        return f"knowledge/{self.language}/{self.slug}.md"
-
-    @property
-    def front(self) -> dict[str, str]:
-        found = FRONT.match(self.text)
-        lines = found.group(1).splitlines() if found else []
-        return {key: value.strip() for key, _, value in (line.partition(":") for line in lines)}
-
-    @property
-    def body(self) -> str:
-        return FRONT.sub("", self.text)
-
-    @property
-    def prose(self) -> str:
-        """The page without its blocks of code."""
-        return FENCE.sub("", self.body)
-
-    def says(self, faults: Iterable[object]) -> list[str]:
-        """Put the page's name before each fault."""
-        return [f"{self.name}: {fault}" for fault in faults]
-
-    def headings(self, level: int) -> list[str]:
-        return re.findall(rf"^{'#' * level} (.+)$", self.prose, re.MULTILINE)
-
-    def blocks(self, *languages: str) -> list[Block]:
-        found = [block for block in FENCE.finditer(self.body) if block["language"] in languages]
-        return [
-            Block(block["language"], textwrap.dedent(block["code"]), f"{self.name}, block {number}")
-            for number, block in enumerate(found, 1)
-        ]
-
-    def rows(self) -> Iterator[list[str]]:
-        """Yield the cells of each row of each table, heads left out."""
-        lines = self.prose.splitlines()
-        for number, line in enumerate(lines):
-            head = number + 1 < len(lines) and re.match(r"\|(?: --- \|)+$", lines[number + 1])
-            if line.startswith("| ") and not head and not line.startswith("| ---"):
-                yield [cell.strip() for cell in line.strip().strip("|").split(" | ")]
-
-
-@cache
-def pages() -> dict[str, dict[str, Page]]:
-    """Return the handbook: per language, the pages by their slug."""
-    return {
-        language: {
-            path.stem: Page(language, path.stem, path.read_text("utf-8"))
-            for path in sorted((ROOT / "knowledge" / language).glob("*.md"))
-        }
-        for language in LANGUAGES
-    }
-
-
-def every_page() -> list[Page]:
-    return [page for by_slug in pages().values() for page in by_slug.values()]
-
-
-def each(slug: str) -> list[Page]:
-    """Return one page in both languages."""
-    return [pages()[language][slug] for language in LANGUAGES]
 
 
 def has(text: str, word: str) -> bool:
@@ -147,7 +70,8 @@ def missing_on(on: Iterable[Page], words: Iterable[str]) -> list[str]:
 def missing_anywhere(words: Iterable[str]) -> list[str]:
     """Name the language and the word for each word that no page of it has."""
     whole = [
-        Page(language, "*", "\n".join(page.body for page in by_slug.values())) for language, by_slug in pages().items()
+        Page(language, "*", "\n".join(page.body for page in by_slug.values()))
+        for language, by_slug in read_pages().items()
     ]
     return missing_on(whole, words)
 
@@ -179,13 +103,13 @@ def as_written(value: object) -> tuple[str, ...]:
 
 def test_every_page_is_there_in_both_languages() -> None:
     """There are at least 25 pages, and each has the same slug in English and in Russian."""
-    assert len(pages()["en"]) >= 25
-    assert set(pages()["en"]) == set(pages()["ru"])
+    assert len(read_pages()["en"]) >= 25
+    assert set(read_pages()["en"]) == set(read_pages()["ru"])
 
 
 def test_a_page_says_what_it_is() -> None:
     """Front matter has exactly its keys, the page's own path as address, and the title that the page has."""
-    for page in every_page():
+    for page in list_pages():
         policy = page.front.get("source") == "policy"
         assert list(page.front) == [*KEYS, *(["source"] if policy else [])], page.name
         assert page.front["url"] == page.name
@@ -196,30 +120,32 @@ def test_a_page_says_what_it_is() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_two_pages_are_policy(language: str) -> None:
     """Each language has exactly two policy documents."""
-    assert len([page for page in pages()[language].values() if page.front.get("source") == "policy"]) == 2
+    assert len([page for page in read_pages()[language].values() if page.front.get("source") == "policy"]) == 2
 
 
 def test_the_policies_are_the_same_in_both_languages() -> None:
     """A page is policy in both languages or in none."""
-    sources = [{slug: page.front.get("source") for slug, page in pages()[language].items()} for language in LANGUAGES]
+    sources = [
+        {slug: page.front.get("source") for slug, page in read_pages()[language].items()} for language in LANGUAGES
+    ]
     assert sources[0] == sources[1]
 
 
 def test_numbers_of_pages_are_unique_and_the_russian_ones_are_a_thousand_more() -> None:
     """Every page has a number of its own, and that of a Russian page is its English twin's plus 1000."""
-    numbers = [int(page.front["kbId"]) for page in every_page()]
-    nothing_in(f"{page.name}: kbId stands twice" for page in every_page() if numbers.count(int(page.front["kbId"])) > 1)
+    numbers = [int(page.front["kbId"]) for page in list_pages()]
+    nothing_in(f"{page.name}: kbId stands twice" for page in list_pages() if numbers.count(int(page.front["kbId"])) > 1)
     nothing_in(
         f"{page.name}: kbId is not its twin's plus 1000"
-        for slug, page in pages()["ru"].items()
-        if int(page.front["kbId"]) != int(pages()["en"][slug].front["kbId"]) + 1000
+        for slug, page in read_pages()["ru"].items()
+        if int(page.front["kbId"]) != int(read_pages()["en"][slug].front["kbId"]) + 1000
     )
 
 
 def test_both_languages_have_the_same_sections() -> None:
     """A page has 3 to 8 sections, as many in Russian as in English, with as many tables and blocks of code in each."""
-    for slug in pages()["en"]:
-        english, russian = (shape(page) for page in each(slug))
+    for slug in read_pages()["en"]:
+        english, russian = (shape(page) for page in list_translations(slug))
         assert 3 <= len(english) <= 8, slug
         assert english == russian, slug
 
@@ -233,14 +159,14 @@ def shape(page: Page) -> list[tuple[int, int, int]]:
 
 def test_links_lead_to_pages_that_there_are() -> None:
     """Every link leads to a page of the same language."""
-    for page in every_page():
-        there = {f"{slug}.md" for slug in pages()[page.language]}
+    for page in list_pages():
+        there = {f"{slug}.md" for slug in read_pages()[page.language]}
         nothing_in(page.says([link for link in LINK.findall(page.prose) if link not in there]))
 
 
 def test_no_page_leads_out_or_is_unfinished() -> None:
     """A page has no address of the outside and no mark of something to be done."""
-    for page in every_page():
+    for page in list_pages():
         addresses = re.findall(r"\b(?:https?|ftp)://[^\s)\"'`>]+", page.text)
         outside = [url for url in addresses if urlsplit(url).hostname not in LOOPBACK]
         nothing_in(page.says(outside))
@@ -271,7 +197,7 @@ def options(parser: argparse.ArgumentParser) -> list[str]:
 def test_every_field_and_fate_of_a_trace_is_on_the_page_of_explanations() -> None:
     """The page names each field of a trace, each confidence figure and each fate that a passage can have."""
     fields = [*QueryTrace.model_fields, *ConfidenceFigures.model_fields, *Fate]
-    nothing_in(missing_on(each("search-explain"), [f"`{name}`" for name in fields]))
+    nothing_in(missing_on(list_translations("search-explain"), [f"`{name}`" for name in fields]))
 
 
 def test_every_command_and_option_is_on_the_page_of_the_command_line() -> None:
@@ -283,19 +209,19 @@ def test_every_command_and_option_is_on_the_page_of_the_command_line() -> None:
     ]
     both = [
         Page(line.language, "command-line, ways-in", line.body + ways.body)
-        for line, ways in zip(each("command-line"), each("ways-in"), strict=True)
+        for line, ways in zip(list_translations("command-line"), list_translations("ways-in"), strict=True)
     ]
     nothing_in(missing_on(both, named))
 
 
-@pytest.mark.parametrize("page", each("command-line"), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", list_translations("command-line"), ids=lambda page: page.name)
 def test_every_exit_code_is_on_the_page_of_the_command_line(page: Page) -> None:
     """The page has one row for each exit code, and no others."""
     listed = {int(row[0]) for row in page.rows() if row[0].isdigit()}
     nothing_in(page.says(f"exit code {code}" for code in sorted(listed ^ set(EXIT_CODES))))
 
 
-@pytest.mark.parametrize("page", each("settings"), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", list_translations("settings"), ids=lambda page: page.name)
 def test_every_variable_of_the_environment_is_on_the_page_of_settings(page: Page) -> None:
     """The page has a row for each variable that is read, with its default, and for no other."""
     listed = {bare(row[0]): bare(row[1]) for row in page.rows() if row[0].startswith(("`GUARD", "`OPENAI_"))}
@@ -304,7 +230,7 @@ def test_every_variable_of_the_environment_is_on_the_page_of_settings(page: Page
     nothing_in(page.says(wrong))
 
 
-@pytest.mark.parametrize("page", each("settings"), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", list_translations("settings"), ids=lambda page: page.name)
 def test_every_run_setting_is_on_the_page_of_settings(page: Page) -> None:
     """The page has each run setting with the default that the profile handbook gives it."""
     defaults = deployment("handbook").context_type().model_dump(mode="json")
@@ -334,10 +260,10 @@ PROFILE_KEYS: Final = {name for model in models_in(Profile) for name in model.mo
 def test_every_key_of_a_profile_is_on_the_page_of_profiles() -> None:
     """The page names each key of a profile and of everything inside it."""
     assert {"synonyms", "norm_midpoint", "aliases", "except_roles"} <= PROFILE_KEYS
-    nothing_in(missing_on(each("profiles"), PROFILE_KEYS))
+    nothing_in(missing_on(list_translations("profiles"), PROFILE_KEYS))
 
 
-@pytest.mark.parametrize("page", each("profiles"), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", list_translations("profiles"), ids=lambda page: page.name)
 def test_a_key_on_the_page_of_profiles_is_a_key(page: Page) -> None:
     """No row tells of a key that a profile cannot have."""
     named = [bare(row[0]).rpartition(".")[2] for row in page.rows() if row[0].startswith("`")]
@@ -345,7 +271,7 @@ def test_a_key_on_the_page_of_profiles_is_a_key(page: Page) -> None:
     nothing_in(page.says(name for name in named if name not in PROFILE_KEYS))
 
 
-@pytest.mark.parametrize("page", each("profiles"), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", list_translations("profiles"), ids=lambda page: page.name)
 @pytest.mark.parametrize("section", [Thresholds(), Behaviour()], ids=lambda section: type(section).__name__)
 def test_the_defaults_on_the_page_of_profiles_are_those_in_force(page: Page, section: BaseModel) -> None:
     """A threshold and a habit stand there with the default that they have."""
@@ -359,7 +285,7 @@ def test_the_defaults_on_the_page_of_profiles_are_those_in_force(page: Page, sec
 
 def test_every_bundled_profile_is_named() -> None:
     """The page of profiles names each profile that ships."""
-    nothing_in(missing_on(each("profiles"), profile_names()))
+    nothing_in(missing_on(list_translations("profiles"), profile_names()))
 
 
 def test_every_node_is_on_the_page_of_a_turn() -> None:
@@ -367,12 +293,12 @@ def test_every_node_is_on_the_page_of_a_turn() -> None:
     drawn = build_graph(idle_ports(), load_profile("handbook")).get_graph().nodes
     nodes = [name for name in drawn if not name.startswith("__")]
     assert len(nodes) == 9
-    nothing_in(missing_on(each("how-a-turn-works"), nodes))
+    nothing_in(missing_on(list_translations("how-a-turn-works"), nodes))
 
 
 def page_of(table: DecisionTable[Any], language: str) -> Page:
     """Return the one page whose title names a decision table."""
-    (page,) = (page for page in pages()[language].values() if has(page.front["title"], table.id))
+    (page,) = (page for page in read_pages()[language].values() if has(page.front["title"], table.id))
     return page
 
 
@@ -386,7 +312,7 @@ def test_every_row_of_a_decision_table_is_on_the_page_of_the_table(table: Decisi
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in every_page() if "DT-00" in page.front["title"]], ids=lambda page: page.name
+    "page", [page for page in list_pages() if "DT-00" in page.front["title"]], ids=lambda page: page.name
 )
 def test_a_row_that_a_page_lists_is_a_row_of_its_table(page: Page) -> None:
     """On the page of a decision table, a table whose first column is `row` lists rows that there are."""
@@ -433,22 +359,22 @@ def test_every_reason_is_named() -> None:
 def test_every_field_of_the_result_is_on_the_page_of_the_result() -> None:
     """The page names each field of the structured result, of its diagnostics and of the hand-off record."""
     fields = [name for model in (StructuredAgentResult, Diagnostics, HandOff) for name in model.model_fields]
-    nothing_in(missing_on(each("structured-result"), fields))
+    nothing_in(missing_on(list_translations("structured-result"), fields))
 
 
 def test_every_field_of_the_record_is_on_the_page_of_the_hand_off() -> None:
     """The page names each field of the hand-off record."""
-    nothing_in(missing_on(each("hand-off"), HandOff.model_fields))
+    nothing_in(missing_on(list_translations("hand-off"), HandOff.model_fields))
 
 
 def test_every_field_of_the_plan_is_on_the_page_of_planning() -> None:
     """The page names each field of the form that planning fills."""
-    nothing_in(missing_on(each("planning"), SGRPlanResult.model_fields))
+    nothing_in(missing_on(list_translations("planning"), SGRPlanResult.model_fields))
 
 
 def test_every_field_of_the_guardians_report_is_on_the_page_of_the_result() -> None:
     """The page names each field of the Guardian's report."""
-    nothing_in(missing_on(each("structured-result"), GuardianReport.model_fields))
+    nothing_in(missing_on(list_translations("structured-result"), GuardianReport.model_fields))
 
 
 def test_every_error_that_can_be_met_is_on_the_page_of_python() -> None:
@@ -458,10 +384,10 @@ def test_every_error_that_can_be_met_is_on_the_page_of_python() -> None:
         error.__name__ for error in classes if not issubclass(error, DecisionError) and issubclass(error, GuardianError)
     ]
     assert "ThreadBusy" in met
-    nothing_in(missing_on(each("python-api"), met))
+    nothing_in(missing_on(list_translations("python-api"), met))
 
 
-@pytest.mark.parametrize("page", each("first-question"), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", list_translations("first-question"), ids=lambda page: page.name)
 def test_every_line_of_progress_is_on_the_page_of_the_first_question(page: Page) -> None:
     """The page has the words of each line that a turn writes while it runs, in the page's language."""
     say = phrases(Language(page.language))
@@ -500,7 +426,7 @@ def called(line: str) -> Iterator[list[str]]:
 
 def test_every_command_that_a_page_shows_is_one(capsys: pytest.CaptureFixture[str]) -> None:
     """Each line that calls `guardian` is taken by its parser."""
-    for page in every_page():
+    for page in list_pages():
         wrong: list[str] = []
         for line in shell_lines(page):
             calls = list(called(line))
@@ -516,7 +442,7 @@ def test_every_command_that_a_page_shows_is_one(capsys: pytest.CaptureFixture[st
 
 def test_a_command_in_running_text_is_one() -> None:
     """A command in running text is a command of `guardian`, and each option behind it is one of its options."""
-    for page in every_page():
+    for page in list_pages():
         spans = [(span, span.split()) for span in SPAN.findall(page.prose)]
         called = [(span, words[1:]) for span, words in spans if words[0] == "guardian" and len(words) > 1]
         nothing_in(page.says([span for span, words in called if not known_command(words)]))
@@ -533,7 +459,7 @@ def test_every_target_of_make_that_a_page_shows_is_one() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     shown = {
         (page.name, target)
-        for page in every_page()
+        for page in list_pages()
         for target in re.findall(r"(?:`|^ *)make ([a-z]+)", page.body, re.MULTILINE)
     }
     assert len(shown) > 10
@@ -545,7 +471,7 @@ SMALLEST: Final[dict[str, Any]] = {
     "product": "Anything",
     "scope": {"description": {"en": "anything", "ru": "что угодно"}},
 }
-TOML: Final = [block for page in every_page() if page.slug != "batch-columns" for block in page.blocks("toml")]
+TOML: Final = [block for page in list_pages() if page.slug != "batch-columns" for block in page.blocks("toml")]
 
 
 def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -564,51 +490,22 @@ def test_every_piece_of_a_profile_is_right() -> None:
 
 def test_a_whole_profile_is_shown_in_both_languages() -> None:
     """The page of profiles shows a profile that works as it stands."""
-    for page in each("profiles"):
+    for page in list_translations("profiles"):
         assert any("product" in tomllib.loads(block.code) for block in page.blocks("toml")), page.name
 
 
 @pytest.mark.parametrize(
-    "block", [block for page in every_page() for block in page.blocks("json")], ids=lambda block: block.name
+    "block", [block for page in list_pages() for block in page.blocks("json")], ids=lambda block: block.name
 )
 def test_every_json_that_a_page_shows_is_json(block: Block) -> None:
     """A block of JSON parses."""
     assert json.loads(block.code)
 
 
-PYTHON: Final = [block for page in every_page() for block in page.blocks("python")]
-
-
 @pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.name)
 def test_every_python_example_compiles(block: Block) -> None:
     """A block of Python is Python."""
     assert compile(block.code, block.name, "exec")
-
-
-def is_whole(code: str) -> bool:
-    """Whether an example brings every name that it uses; one that is no Python fails another test."""
-    try:
-        nodes = list(ast.walk(ast.parse(code)))
-    except SyntaxError:
-        return False
-    names = [node for node in nodes if isinstance(node, ast.Name)]
-    bound = {node.id for node in names if isinstance(node.ctx, ast.Store)} | set(dir(builtins))
-    for node in nodes:
-        match node:
-            case ast.Import() | ast.ImportFrom():
-                bound |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                bound.add(node.name)
-            case ast.arg():
-                bound.add(node.arg)
-            case ast.ExceptHandler(name=str(name)):
-                bound.add(name)
-            case _:
-                pass
-    return all(node.id in bound for node in names)
-
-
-WHOLE: Final = [block for block in PYTHON if is_whole(block.code)]
 
 
 def test_most_python_examples_are_whole() -> None:

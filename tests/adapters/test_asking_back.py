@@ -24,7 +24,7 @@ from contracts.enums import DraftKind, Language, RequestType, SGRAction, Source
 from contracts.evidence import EvidenceItem
 from contracts.ports import DraftRequest, Exchange, PlanRequest
 from contracts.spec import ArchitectSpec
-from tests.ports.test_planners import Probe
+from tests.support.ports.probes import Probe
 from tests.support.turn import PROFILE
 
 TODAY = date(2026, 11, 22)

@@ -32,11 +32,11 @@ from guards.policy_check import check_answer, contacts_of
 from guards.redaction import redact
 from language.blocks import BlockKind, blocks, without_code
 from tests.support.examples import examples
-from tests.support.profiles import bare
+from tests.support.profiles import make_profile
 
 ALLOWED = ("kb.comindware.ru",)
 ROOT = Path(__file__).resolve().parents[2]
-DESK = bare(allowed_link_domains=ALLOWED)
+DESK = make_profile(allowed_link_domains=ALLOWED)
 STEPS = ArchitectSpec(
     required_sections=(RequiredSection(name="Steps", title={Language.EN: "What to do", Language.RU: "Что сделать"}),),
     forbidden_content=("as an AI", "/never+ ever/"),
@@ -536,7 +536,7 @@ async def test_words_of_a_link_that_say_enough_stand_alone(link: str) -> None:
 )
 async def test_an_address_of_support_is_told(link: str, quoted: str) -> None:
     """Where the profile lists an address or a number, a link to it is quoted with it, and nothing masks or refuses it."""
-    desk = bare(answer_policy={"contacts": ["help@firma.ru", "8-800-555-35-35"]})
+    desk = make_profile(answer_policy={"contacts": ["help@firma.ru", "8-800-555-35-35"]})
     items = tuple(redact(evidence(f"If the kettle does not boil water, write to {link}."), desk, "user"))
     request = DraftRequest(
         question=QUESTION,

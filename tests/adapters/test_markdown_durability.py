@@ -21,7 +21,7 @@ from contracts.errors import IndexBusy, KnowledgeError, SourceUnavailable
 from contracts.ports import SearchRequest
 from tests.support import fork_server
 from tests.support.fork_server import Program
-from tests.support.markdown_pages import found, write
+from tests.support.markdown_pages import find, write
 
 ROOT = Path(__file__).resolve().parents[2]
 State = set[tuple[str, str]]
@@ -92,7 +92,7 @@ def reached(process: subprocess.Popen[str], *words: str) -> None:
 
 
 def state(kb: Path) -> State:
-    return {(item.ref, item.snippet) for item in found(kb, "common")}
+    return {(item.ref, item.snippet) for item in find(kb, "common")}
 
 
 def editions() -> tuple[dict[str, str], dict[str, str]]:
@@ -310,7 +310,7 @@ def test_a_file_that_may_not_grow_leaves_the_old_index_whole(tmp_path: Path, lim
     assert state(kb) == old
     assert attempt(docs, kb, 0).strip() == "fine"
     assert len(state(kb)) >= 1
-    assert {item.document for item in found(kb, "gigantic")} == {f"docs/big{n}.md" for n in range(20)}
+    assert {item.document for item in find(kb, "gigantic")} == {f"docs/big{n}.md" for n in range(20)}
 
 
 @pytest.mark.slow
@@ -330,9 +330,9 @@ def test_a_full_disk_leaves_one_whole_index(tmp_path: Path, pages: int) -> None:
             ingest(docs, directory=kb)
         assert "free space" in caught.value.way_out
         assert {ref for ref, _ in state(kb)} == {"doc:docs/a.md#0"}
-        assert {item.document for item in found(kb, "gigantic")} in (set(), {f"docs/big{n}.md" for n in range(pages)})
+        assert {item.document for item in find(kb, "gigantic")} in (set(), {f"docs/big{n}.md" for n in range(pages)})
         subprocess.run(["mount", "-o", "remount,size=60m", str(disk)], check=True)
         ingest(docs, directory=kb)
-        assert {item.document for item in found(kb, "gigantic")} == {f"docs/big{n}.md" for n in range(pages)}
+        assert {item.document for item in find(kb, "gigantic")} == {f"docs/big{n}.md" for n in range(pages)}
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)

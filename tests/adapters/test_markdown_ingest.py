@@ -15,7 +15,7 @@ from contracts.enums import Language, Source
 from contracts.errors import KnowledgeError, NoIndex
 from contracts.ports import SearchRequest
 from tests.support.examples import examples
-from tests.support.markdown_pages import age, documents, found, write
+from tests.support.markdown_pages import age, documents, find, write
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_a_folder_is_read_in_with_all_that_a_citation_needs(docs: Path, kb: Path
     )
     report = ingest(docs, directory=kb)
     assert (report.added, report.chunks, report.documents, report.skipped) == (1, 2, 1, [])
-    (item,) = found(kb, "pomegranate")
+    (item,) = find(kb, "pomegranate")
     assert item.model_dump(exclude={"confidence", "score", "snippet"}) == {
         "source": Source.DOC,
         "ref": "doc:docs/a/roles.md#1",
@@ -73,7 +73,7 @@ def test_a_title_falls_back_to_the_heading_and_then_to_the_file(docs: Path, kb: 
     """A page without a title is named by its first heading, without one by its file."""
     write(docs, {"one.md": "Text first.\n\n## Heading { #h }\n\napple\n", "two.markdown": "banana\n"})
     ingest(docs, directory=kb)
-    assert [found(kb, word)[0].title for word in ("apple", "banana")] == ["Heading", "two"]
+    assert [find(kb, word)[0].title for word in ("apple", "banana")] == ["Heading", "two"]
 
 
 def test_only_markdown_is_read(docs: Path, kb: Path) -> None:
@@ -332,7 +332,7 @@ def test_there_is_no_index_before_the_first_run(tmp_path: Path, docs: Path, kb: 
     assert "Index" in caught.value.way_out
     docs.mkdir()
     assert ingest(docs, directory=kb).documents == 0
-    assert found(kb, "apple") == []
+    assert find(kb, "apple") == []
 
 
 # --------------------------------------------------------------------------------------------- the index and the run
@@ -343,7 +343,7 @@ def test_the_index_can_be_made_again_from_the_record(docs: Path, kb: Path, damag
     """An index that was lost or spoilt comes back with the next run, without a file being read again."""
     write(docs, {"a.md": "apple pie", "b.md": "apple"})
     ingest(docs, directory=kb)
-    before = found(kb, "apple")
+    before = find(kb, "apple")
     if damage == "garbled":
         (kb / INDEX / "meta.json").write_text("{")
     else:
@@ -354,7 +354,7 @@ def test_the_index_can_be_made_again_from_the_record(docs: Path, kb: Path, damag
         KnowledgeBase(kb)
     report = ingest(docs, directory=kb)
     assert (report.unchanged, report.chunks) == (2, 0)
-    assert found(kb, "apple") == before
+    assert find(kb, "apple") == before
 
 
 def test_progress_counts_up_to_its_total(docs: Path, kb: Path) -> None:
@@ -375,7 +375,7 @@ def test_an_interrupted_run_leaves_the_old_index(docs: Path, kb: Path) -> None:
     """Ctrl-C, or an error in the caller's own progress bar, undoes the run and lets go of the lock."""
     write(docs, {f"{n}.md": f"apple {n}" for n in range(5)})
     ingest(docs, directory=kb)
-    before = found(kb, "apple")
+    before = find(kb, "apple")
     write(docs, {f"{n}.md": f"apple and banana {n}" for n in range(5)})
 
     def interrupt(done: int, total: int, path: str) -> None:
@@ -384,7 +384,7 @@ def test_an_interrupted_run_leaves_the_old_index(docs: Path, kb: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         ingest(docs, directory=kb, on_progress=interrupt)
-    assert found(kb, "apple") == before
+    assert find(kb, "apple") == before
     assert ingest(docs, directory=kb).changed == 5
     assert len(documents(kb, "banana")) == 5
 
@@ -430,7 +430,7 @@ def test_any_number_of_small_runs_is_one_fresh_run(
         )
         for version in (None, "1"):
             states = [
-                sorted((item.ref, item.snippet, item.title) for item in found(root / which, "apple", version=version))
+                sorted((item.ref, item.snippet, item.title) for item in find(root / which, "apple", version=version))
                 for which in ("grown", "fresh")
             ]
             assert states[0] == states[1]
@@ -465,7 +465,7 @@ def test_what_is_hidden_is_not_indexed_and_what_gives_orders_is_named(docs: Path
         {"a.md": f"# Kettle\n\n<!-- pomegranate -->\n\nIt boils.\n\n{order}\n", "b.md": "# Filter\n\nIt is new.\n"},
     )
     report = ingest(docs, directory=kb)
-    assert found(kb, "pomegranate") == []
+    assert find(kb, "pomegranate") == []
     [warning] = report.warnings
     assert (warning.path, "line 7" in warning.reason) == ("docs/a.md", True)
     assert ingest(docs, directory=kb).warnings == report.warnings

@@ -17,7 +17,7 @@ from adapters.index.spelling import Vocabulary, allowed_edits, edit_distance
 from contracts.enums import Language, Source
 from contracts.errors import KnowledgeError, SourceUnavailable
 from contracts.ports import SearchRequest
-from tests.support.markdown_pages import documents, found, write
+from tests.support.markdown_pages import documents, find, write
 
 RU = "Как назначить роль пользователю и настроить доступ к приложению"
 EN = "How to assign a role to a user and configure access to the application"
@@ -63,8 +63,8 @@ def test_a_title_and_a_heading_count_beside_the_text(root: Path) -> None:
     kb = indexed(
         root, {"a.md": f"---\ntitle: Licence keys\n---\n# Overview\n\n{text}\n\n## Renewal\n\n{text}\n", "b.md": text}
     )
-    assert found(kb, "licence")[0].document == "docs/a.md"
-    assert found(kb, "renewal")[0].heading == "Overview › Renewal"
+    assert find(kb, "licence")[0].document == "docs/a.md"
+    assert find(kb, "renewal")[0].heading == "Overview › Renewal"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_word_that_is_known_is_taken_as_it_is(root: Path) -> None:
 @pytest.mark.parametrize("typed", ["8081", "v12", "abd", "xyzzyplugh"])
 def test_numbers_and_short_words_are_not_guessed(root: Path, typed: str) -> None:
     """8081 is not 8080, and a word far from all others finds nothing."""
-    assert found(indexed(root, {"a.md": "Port 8080, v13, abc"}), typed) == []
+    assert find(indexed(root, {"a.md": "Port 8080, v13, abc"}), typed) == []
 
 
 def test_text_of_users_has_no_operators(root: Path) -> None:
@@ -93,7 +93,7 @@ def test_text_of_users_has_no_operators(root: Path) -> None:
     kb = indexed(
         root, {"a.md": "apple pie", "b.md": "banana bread", "c.md": "apple and banana", "d.md": "title body doc"}
     )
-    plain = found(kb, "apple banana")
+    plain = find(kb, "apple banana")
     assert len(plain) == 3
     for text in (
         '"apple banana"',
@@ -106,7 +106,7 @@ def test_text_of_users_has_no_operators(root: Path) -> None:
         "/apple/ ^ banana^ \\",
         "'; -- apple {banana}",
     ):
-        assert found(kb, text) == plain, text
+        assert find(kb, text) == plain, text
     assert documents(kb, "title:apple") != documents(kb, "apple")
     assert documents(kb, "title:apple") == documents(kb, "title apple")
 
@@ -115,7 +115,7 @@ def test_text_of_users_has_no_operators(root: Path) -> None:
 def test_without_content_words_nothing_is_found(root: Path, query: str) -> None:
     """Stop words, punctuation and blanks find nothing, and are on no topic."""
     kb = indexed(root, {"a.md": EN})
-    assert found(kb, query) == []
+    assert find(kb, query) == []
     with KnowledgeBase(kb) as knowledge:
         assert knowledge.on_topic_now(query) == 0.0
 
@@ -147,8 +147,8 @@ def test_a_very_long_message_is_searched_by_its_ends(root: Path) -> None:
     kb = indexed(root, {"a.md": EN, "b.md": RU})
     log = " ".join(f"entry{n}" for n in range(12_000))
     assert len(log) > 100_000
-    assert found(kb, f"assign a role {log}")[0].document == "docs/a.md"
-    assert found(kb, f"{log} назначить роль")[0].document == "docs/b.md"
+    assert find(kb, f"assign a role {log}")[0].document == "docs/a.md"
+    assert find(kb, f"{log} назначить роль")[0].document == "docs/b.md"
 
 
 # -------------------------------------------------------------------------------------------------------- filters
@@ -243,7 +243,7 @@ def test_confidence_is_one_half_at_the_midpoint() -> None:
 def test_the_score_is_that_of_bm25(root: Path) -> None:
     """The inverse document frequencies behind the confidence are those that the engine scores with."""
     kb = indexed(root, {"a.md": "apple apple pie", "b.md": "banana", "c.md": "cherry pie", "d.md": "damson"})
-    (item,) = found(kb, "apple")
+    (item,) = find(kb, "apple")
     idf = math.log(1 + (4 - 1 + 0.5) / (1 + 0.5))
     length = 1 - 0.75 + 0.75 * 3 / (7 / 4)
     assert item.score == pytest.approx(idf * 2.2 * 2 / (2 + 1.2 * length), rel=0.01)
@@ -254,7 +254,7 @@ def test_words_that_nothing_has_lower_the_confidence(root: Path) -> None:
     """A passage on half of a question is less on topic than one on all of it, and a slip costs less than a stranger."""
     kb = indexed(root, {"en.md": EN, **{f"{n}.md": f"Page {n} on something else" for n in range(20)}})
     known, misspelt, half = (
-        found(kb, query, top_k=1)[0].confidence
+        find(kb, query, top_k=1)[0].confidence
         for query in ("assign role access", "asign role access", "assign role access galaxy quasar nebula")
     )
     assert half < misspelt <= known
@@ -285,10 +285,10 @@ def test_a_widened_query_finds_what_shares_no_word_with_it(root: Path) -> None:
     }
     kb = indexed(root, pages)
     assert "docs/c.md" not in documents(kb, "reset password")
-    widened = found(kb, "reset password", expand=True)
+    widened = find(kb, "reset password", expand=True)
     assert "docs/c.md" in {item.document for item in widened}
     assert next(item for item in widened if item.document == "docs/c.md").confidence == 0.0
-    assert widened[0].confidence == pytest.approx(found(kb, "reset password")[0].confidence)
+    assert widened[0].confidence == pytest.approx(find(kb, "reset password")[0].confidence)
 
 
 def test_feedback_keeps_most_of_the_weight_with_the_query() -> None:

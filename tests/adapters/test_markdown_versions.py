@@ -10,7 +10,7 @@ from adapters.index.deduplication import Face, enough, fold_duplicates
 from adapters.index.embedded import Folder, KnowledgeBase, ingest
 from contracts.enums import Source
 from contracts.ports import SearchRequest
-from tests.support.markdown_pages import documents, found, write
+from tests.support.markdown_pages import documents, find, write
 
 TOPICS = ("roles", "backups", "licences", "processes", "reports", "mail", "search", "forms", "buttons", "logs")
 FILLING = "Open the settings, choose the entry, save the page and tell the others about it. "
@@ -123,7 +123,7 @@ def test_pages_of_one_name_and_different_texts_are_not_folded(tmp_path: Path, kb
     for name, text in (("a", "one pomegranate"), ("b", "another pomegranate")):
         write(tmp_path / name, {"index.md": f"# Overview\n\n{text}"})
     ingest([tmp_path / "a", tmp_path / "b"], directory=kb)
-    assert len(found(kb, "pomegranate")) == 2
+    assert len(find(kb, "pomegranate")) == 2
 
 
 FACES = st.lists(

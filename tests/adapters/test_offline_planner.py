@@ -16,7 +16,7 @@ from contracts.enums import Language, ModerationState, RequestType, SafetyLevel,
 from contracts.plan import SGRPlanResult
 from contracts.ports import Exchange, PlanRequest
 from contracts.report import ModerationResult
-from tests.ports.test_planners import Probe
+from tests.support.ports.probes import Probe
 from tests.support.turn import PROFILE
 
 CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)

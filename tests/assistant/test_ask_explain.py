@@ -23,7 +23,6 @@ from contracts.enums import (
     PolicyStatus,
     RequestType,
     RiskLevel,
-    Source,
     Verdict,
 )
 from contracts.evidence import EvidenceItem
@@ -32,22 +31,9 @@ from contracts.ports import Draft
 from contracts.report import ClaimFinding, GuardianReport
 from contracts.result import StructuredAgentResult
 from rendering.columns import columns_of
-from tests.graph.test_whole_turns import CALM, SAFE, Broken, turn
 from tests.support.cli_helpers import QUESTION, Desk, read_terminal, terminal
+from tests.support.whole_turns import CALM, PAGES, SAFE, Broken, run_turn
 
-PAGES = [
-    EvidenceItem(
-        source=Source.DOC,
-        ref="doc:kettle.md#0",
-        snippet="The kettle boils at 100 degrees. The lid is not made of copper.",
-        confidence=0.9,
-        title="Kettle",
-        heading="Kettle › Boiling",
-    ),
-    EvidenceItem(
-        source=Source.POLICY, ref="policy:rules.md#3", snippet="Wait 30 s, then pour.", confidence=0.8, title="Rules"
-    ),
-]
 MIXED = """## What to do
 
 The kettle boils at 100 degrees [1]. The kettle boils at 999 degrees [1].
@@ -68,7 +54,7 @@ def result_of(
 ) -> StructuredAgentResult:
     """Return the result of a turn over fakes that drafts these texts, one after another."""
     drafts = [Draft(kind, text) for text in written]
-    state, _ = turn(plan, [SAFE], evidence, drafts, Context(**context), message)
+    state, _ = run_turn(plan, [SAFE], evidence, drafts, Context(**context), message)
     return StructuredAgentResult.model_validate(state["result"])
 
 

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from assistant.cli.commands.doctor import _packages
-from tests.assistant.test_threads_command import leave_half_finished
-from tests.support.cli_helpers import CORPUS, PROFILE, ROOT, Desk, profile_of
+from tests.support.cli_helpers import CORPUS, PROFILE, ROOT, Desk, leave_half_finished, profile_of
 from tests.support.graph_source.bolt_server import BEGIN, BoltServer
 from tests.support.graph_source.small_graph import MENTIONS
 from tests.support.wire.server_process import FakeServer, fake_server

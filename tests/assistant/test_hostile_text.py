@@ -11,7 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from language.blocks import blocks
-from tests.support.cli_helpers import ANSWER, CORPUS, PROFILE, QUESTION, Desk, decided
+from tests.support.cli_helpers import ANSWER, CORPUS, PROFILE, QUESTION, Desk, list_decisions
 
 HEADINGS = {"What to do", "Что сделать"}
 """The only headings that an answer of these documents may have: those of the profile's contract."""
@@ -118,7 +118,7 @@ def test_a_sign_in_a_message_changes_nothing_but_how_the_message_is_quoted(
     marked = ask_anew(f"{sign} " + words.replace("{}", f"{sign} ") + f" {sign}")
     assert marked["outcome"] == plain["outcome"] == "clarification"
     assert marked["synthetic_response"] == plain["synthetic_response"]
-    assert decided(marked) == decided(plain)
+    assert list_decisions(marked) == list_decisions(plain)
     assert_harmless(marked["answer_text"])
 
 
@@ -140,7 +140,7 @@ def test_what_follows_a_decided_message_does_not_undo_the_decision(
     """A refusal, a hand-off and a denial stay what they are whatever stands behind the words that caused them."""
     plain, marked = ask_once(message), ask_anew(f"{message}\n{markup}")
     assert marked["outcome"] == plain["outcome"] == outcome
-    assert [row[:2] for row in decided(marked)] == [row[:2] for row in decided(plain)]
+    assert [row[:2] for row in list_decisions(marked)] == [row[:2] for row in list_decisions(plain)]
     if outcome == "refused":
         assert marked["answer_text"] == plain["answer_text"]
     assert_harmless(marked["answer_text"])
@@ -256,7 +256,7 @@ def test_mark_up_in_a_document_is_quoted_at_most_and_never_live(text: str, shelf
     result = with_text(shelf, text)
     assert result["outcome"] == "answered"
     assert ANSWER in result["answer_text"]
-    assert decided(result)[-1][:2] == ("DT-005", "pass")
+    assert list_decisions(result)[-1][:2] == ("DT-005", "pass")
     assert_harmless(result["answer_text"])
     body, _, sources = result["answer_text"].partition("**Sources**")
     listed = set(re.findall(r"^- \[(\d+)\]", sources, re.MULTILINE))
@@ -306,7 +306,7 @@ def test_orders_in_a_document_change_no_answer_and_no_verdict(shelf: Desk) -> No
     for question, old in zip(QUESTIONS, before, strict=True):
         new = shelf.result(question)
         assert (new["outcome"], words_of(new)) == (old["outcome"], words_of(old))
-        assert decided(new) == decided(old)
+        assert list_decisions(new) == list_decisions(old)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -320,9 +320,9 @@ def test_orders_in_the_page_that_answers_are_quoted_as_any_sentence(order: str, 
         else "The catalogue of the reading room is kept in the reading room itself.",
     )
     result = with_text(shelf, order)
-    assert (result["outcome"], [row[:2] for row in decided(result)]) == (
+    assert (result["outcome"], [row[:2] for row in list_decisions(result)]) == (
         harmless["outcome"],
-        [row[:2] for row in decided(harmless)],
+        [row[:2] for row in list_decisions(harmless)],
     )
     assert ANSWER in result["answer_text"]
     assert result["moderation"]["safety_level"] == "Safe"

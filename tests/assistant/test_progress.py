@@ -9,7 +9,7 @@ from assistant.turns.progress import progress_lines
 from contracts.enums import Language, Outcome, Source
 from contracts.evidence import QueryTrace
 from rendering.hand_off import hand_off_record
-from tests.support.turn import asked, merged
+from tests.support.turn import begin_turn, merge
 
 
 def trace(source: Source, **more: Any) -> dict[str, Any]:
@@ -32,6 +32,6 @@ def test_only_sources_that_were_asked_count_as_searched() -> None:
     for event in NodeReader("t").finish("retrieve", 1.0, {"query_traces": TRACES, "evidence": []}):
         tell(event)
     assert [line for line in written if "searched" in line] == ["  searched doc, neo4j: 0 passages"]
-    turn = merged(asked(), {"query_traces": TRACES, "sgr_plan": {}, "evidence": [], "guardian": {}})
+    turn = merge(begin_turn(), {"query_traces": TRACES, "sgr_plan": {}, "evidence": [], "guardian": {}})
     done = hand_off_record(turn, Outcome.HANDED_OFF, Language.EN).steps_completed
     assert "searched doc, neo4j: What now?" in done

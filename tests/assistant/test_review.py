@@ -26,9 +26,8 @@ from contracts.errors import InputError
 from contracts.ports import Draft
 from contracts.result import StructuredAgentResult
 from evals.cases import TurnCase, read_cases
-from tests.assistant.test_ask_explain import PAGES
-from tests.graph.test_whole_turns import CALM, SAFE, turn
 from tests.support.cli_helpers import ANSWER, QUESTION, Desk
+from tests.support.whole_turns import CALM, PAGES, SAFE, run_turn
 
 SECRET = "hunter2xy9"  # noqa: S105  # made up
 CARD = "4111 1111 1111 1111"
@@ -331,7 +330,7 @@ def test_each_try_of_a_turn_has_its_own_verdict_and_reasons_in_order() -> None:
         Draft(DraftKind.ANSWER, "The kettle boils at 999 degrees [1]."),
         Draft(DraftKind.ANSWER, "The kettle boils at 100 degrees [1]."),
     ]
-    state, _ = turn(CALM, [SAFE], PAGES, drafts, Context(), "When does the kettle boil?")
+    state, _ = run_turn(CALM, [SAFE], PAGES, drafts, Context(), "When does the kettle boil?")
     result = StructuredAgentResult.model_validate(state["result"])
     record = TurnRecord(thread="t", turn="q", number=1, caller="", when="", question="q")
     tries: list[Any] = list(review_result(record, result).tries)

@@ -17,8 +17,8 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError
 from langgraph_sdk.schema import CancelAction, MultitaskStrategy, Run
 
-from tests.assistant.test_studio import LEND, NEXT, Server, ask, new_thread, run, said, with_models
 from tests.support.clock import YEAR
+from tests.support.studio_server import LEND, NEXT, Server, ask, create_thread, list_messages, name_models, run
 from tests.support.wire.server_process import FakeServer, fake_server
 
 pytestmark = pytest.mark.slow
@@ -48,7 +48,7 @@ def models(shared_models: FakeServer) -> FakeServer:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, shared_models: FakeServer) -> Iterator[Server]:
     """Return a running server, whose clock is a year ahead until one of the tests starts it again."""
-    models = with_models(shared_models, "vllm")
+    models = name_models(shared_models, "vllm")
     served = Server(tmp_path_factory.mktemp("studio-runs"), CLOCK_WRONG_BY=str(YEAR), **models)
     served.start()
     yield served
@@ -79,7 +79,7 @@ async def goes_on(studio: LangGraphClient, thread: str) -> None:
     assert (list(state["next"]), (await studio.threads.get(thread))["status"]) == ([], "idle")
     values = await run(studio, thread, ask(NEXT))
     assert values["result"]["outcome"] == "answered"
-    assert said(values) == [*said(state["values"]), ("human", NEXT), ("ai", values["final_answer"])]
+    assert list_messages(values) == [*list_messages(state["values"]), ("human", NEXT), ("ai", values["final_answer"])]
     assert (await state_of(studio, thread))["values"]["result"] == values["result"]
 
 
@@ -88,7 +88,7 @@ async def test_a_served_graph_with_a_model_tells_no_draft(
 ) -> None:
     """Over the server's own streams, events included: no draft before its PASS, then the answer in pieces."""
     models.script(one_draft({"text": WRONG}))
-    stream = studio.runs.stream(await new_thread(studio), "guardian", input=ask(LEND), stream_mode=ALL_MODES)
+    stream = studio.runs.stream(await create_thread(studio), "guardian", input=ask(LEND), stream_mode=ALL_MODES)
     parts = [part async for part in stream]
 
     assert "ebrafish" not in "".join(json.dumps(part.data) for part in parts)
@@ -108,7 +108,7 @@ async def test_an_interrupted_run_goes_on_and_has_told_no_draft(
 ) -> None:
     """Stopped between draft and verdict, the stream and the thread withhold the draft; resumed, it is judged."""
     models.script(one_draft({"text": WRONG}))
-    thread = await new_thread(studio)
+    thread = await create_thread(studio)
     begun = studio.runs.stream(thread, "guardian", input=ask(LEND), stream_mode=ALL_MODES, **where)
     parts = [part async for part in begun]
 
@@ -122,13 +122,13 @@ async def test_an_interrupted_run_goes_on_and_has_told_no_draft(
     assert "ebrafish" not in json.dumps([part.data for part in (*parts, *rest)])
     ended = (await state_of(studio, thread))["values"]
     assert (ended["result"]["outcome"], ended["retry_count"]) == ("answered", 1)
-    assert said(ended) == [("human", LEND), ("ai", ended["final_answer"])]
+    assert list_messages(ended) == [("human", LEND), ("ai", ended["final_answer"])]
 
 
 async def test_a_draft_put_into_an_interrupted_thread_is_judged(studio: LangGraphClient, models: FakeServer) -> None:
     """What a caller writes in the place of the draft goes before the Guardian, and does not become the answer."""
     models.script([])
-    thread = await new_thread(studio)
+    thread = await create_thread(studio)
     await run(studio, thread, ask(LEND), interrupt_after=["draft"])
     await studio.threads.update_state(thread, {"draft_answer": WRONG})
 
@@ -143,12 +143,12 @@ async def test_a_message_to_an_interrupted_thread_is_a_turn_of_its_own(
 ) -> None:
     """The turn that was left off is given up, its question stays to be read, and the new one is answered."""
     models.script([])
-    thread = await new_thread(studio)
+    thread = await create_thread(studio)
     await run(studio, thread, ask(LEND), interrupt_before=["retrieve"])
     values = await run(studio, thread, ask(NEXT))
 
     assert (values["result"]["question"], values["result"]["outcome"]) == (NEXT, "answered")
-    assert said(values) == [("human", LEND), ("human", NEXT), ("ai", values["final_answer"])]
+    assert list_messages(values) == [("human", LEND), ("human", NEXT), ("ai", values["final_answer"])]
 
 
 # ------------------------------------------------------------------------------------------- double texting and cancels
@@ -175,7 +175,7 @@ class Story:
 
     @property
     def said(self) -> list[tuple[str, str]]:
-        return said(self.state["values"])
+        return list_messages(self.state["values"])
 
     @property
     def answered(self) -> tuple[str, str, str]:
@@ -204,7 +204,7 @@ async def text_again(studio: LangGraphClient, models: FakeServer) -> dict[str, S
     ending: list[MultitaskStrategy] = ["interrupt", "rollback"]
     waiting: list[MultitaskStrategy] = ["reject", "enqueue"]
     strategies: list[MultitaskStrategy] = [*ending, *waiting]
-    threads = [await new_thread(studio) for _ in strategies]
+    threads = [await create_thread(studio) for _ in strategies]
     firsts: list[Run] = []
     for begun, delay in ((ending, {"hang": True}), (waiting, {"delay_headers_s": 6.0})):
         slow_drafts(models, len(begun), **delay)
@@ -229,7 +229,7 @@ async def text_again(studio: LangGraphClient, models: FakeServer) -> dict[str, S
 async def cancel(studio: LangGraphClient, models: FakeServer) -> dict[str, Story]:
     """With each action: cancel the second turn of a thread in mid-draft."""
     actions: list[CancelAction] = ["interrupt", "rollback"]
-    threads = [await new_thread(studio) for _ in actions]
+    threads = [await create_thread(studio) for _ in actions]
     befores = await asyncio.gather(*(run(studio, thread, ask(NEXT)) for thread in threads))
     slow_drafts(models, len(actions), hang=True)
     runs = await asyncio.gather(*(studio.runs.create(thread, "guardian", input=ask(LEND)) for thread in threads))
@@ -306,7 +306,7 @@ def test_a_cancelled_turn_stands_where_it_stood(cancelled: dict[str, Story]) -> 
     """Its question is in the thread, the turn before as well, and its run is marked as interrupted."""
     story = cancelled["interrupt"]
     assert list(story.state["next"]) == ["draft"]
-    assert story.said == [*said(story.before), ("human", LEND)]
+    assert story.said == [*list_messages(story.before), ("human", LEND)]
     assert story.runs == {LEND: "interrupted"}
 
 
@@ -314,7 +314,7 @@ def test_a_turn_that_is_rolled_back_was_never_there(cancelled: dict[str, Story])
     """The thread is as the turn before left it, and the run is gone."""
     story = cancelled["rollback"]
     assert list(story.state["next"]) == []
-    assert story.said == said(story.before)
+    assert story.said == list_messages(story.before)
     assert story.state["values"]["result"] == story.before["result"]
     assert (story.runs, LEND in story.history) == ({}, False)
 
@@ -327,7 +327,7 @@ async def test_the_next_turn_is_fine_after_all_of_that(
     models.clear()
     finished = await run(studio, stopped.thread, None)
     assert (finished["result"]["question"], finished["result"]["outcome"]) == (LEND, "answered")
-    assert said(finished) == [*stopped.said, ("ai", finished["final_answer"])]
+    assert list_messages(finished) == [*stopped.said, ("ai", finished["final_answer"])]
     assert "plan" not in {request["purpose"] for request in models.requests()}
     stories = (*texted.values(), *cancelled.values())
     await asyncio.gather(*(goes_on(studio, story.thread) for story in stories))
@@ -341,7 +341,7 @@ async def test_who_loses_the_connection_gets_the_rest_of_the_stream(
 ) -> None:
     """Joined again behind the last event that arrived, a stream misses and repeats nothing, and tells no draft."""
     models.script(one_draft({"text": WRONG, "delay_headers_s": 0.5}))
-    thread = await new_thread(studio)
+    thread = await create_thread(studio)
     begun: list[Any] = []
     stream = studio.runs.stream(
         thread,
@@ -389,7 +389,7 @@ async def test_a_killed_server_loses_no_thread(server: Server, studio: LangGraph
     A run that the server has written down goes on by itself, one that it has not when its caller asks for that;
     neither is planned again. That the clock was set back by a year meanwhile changes nothing.
     """
-    known, unknown = await new_thread(studio), str(uuid.uuid4())
+    known, unknown = await create_thread(studio), str(uuid.uuid4())
     first = await run(studio, known, ask(NEXT))
     slow_drafts(models, 2, hang=True)
     going_on = await studio.runs.create(known, "guardian", input=ask(LEND))
@@ -405,14 +405,14 @@ async def test_a_killed_server_loses_no_thread(server: Server, studio: LangGraph
 
     async with get_client(url=server.url, timeout=60) as client:
         finished: Any = await client.runs.join(known, going_on["run_id"])
-        assert said(finished)[:3] == [("human", NEXT), ("ai", first["final_answer"]), ("human", LEND)]
-        assert said(finished)[3:] == [("ai", finished["final_answer"])]
+        assert list_messages(finished)[:3] == [("human", NEXT), ("ai", first["final_answer"]), ("human", LEND)]
+        assert list_messages(finished)[3:] == [("ai", finished["final_answer"])]
 
         await client.threads.create(thread_id=unknown, graph_id="guardian", if_exists="do_nothing")
         state = await state_of(client, unknown)
-        assert (list(state["next"]), said(state["values"])) == (["draft"], [("human", LEND)])
+        assert (list(state["next"]), list_messages(state["values"])) == (["draft"], [("human", LEND)])
         resumed = await run(client, unknown, None)
-        assert said(resumed) == [("human", LEND), ("ai", resumed["final_answer"])]
+        assert list_messages(resumed) == [("human", LEND), ("ai", resumed["final_answer"])]
 
         for ended in (finished, resumed):
             assert (ended["result"]["question"], ended["result"]["outcome"]) == (LEND, "answered")

@@ -12,7 +12,7 @@ from assistant.turns.feedback import Feedback, FeedbackStore, Rating
 from assistant.turns.reviews import Reviews
 from assistant.turns.transcript import TurnStore
 from contracts.result import StructuredAgentResult
-from tests.support.cli_helpers import ANSWER, QUESTION, Desk
+from tests.support.cli_helpers import ANSWER, QUESTION, Desk, leave_half_finished
 
 
 @pytest.fixture
@@ -22,12 +22,6 @@ def talked(desk: Desk) -> Desk:
     desk.here("ask", "I mean restoring the catalogue from a backup", "--thread", "support-17", "--id", "m2")
     desk.here("ask", "Где лежат резервные копии?", "--thread", "поддержка")
     return desk
-
-
-async def leave_half_finished(desk: Desk, thread: str, turn: str, question: str) -> None:
-    """Record a question as a process does that is killed right after."""
-    async with await TurnStore.open(desk.folder / "threads.db") as store:
-        await store.begin(thread, turn, question, None)
 
 
 def test_conversations_are_listed_the_one_used_last_first(talked: Desk) -> None:

@@ -25,7 +25,7 @@ from assistant.turns.events import NodeFinished, NodeStarted, TurnEvent
 from assistant.turns.runner import TurnRunner
 from assistant.turns.transcript import TurnStore
 from contracts.errors import ConfigError, InputError, ThreadBusy, ThreadError, UnknownThread
-from tests.support.kill_helpers import Turns, kill, log_of, logged, outcome_of
+from tests.support.kill_helpers import Turns, kill, log_node, log_of, outcome_of
 from tests.support.kill_helpers_graph import NODES, Settings, quick_graph, slow_graph
 
 
@@ -290,7 +290,7 @@ async def test_a_node_that_finished_before_the_kill_is_not_reported_again(desk: 
 
     builder = StateGraph(Both)
     for name, node in (("steady", steady), ("shaky", shaky), ("end", end)):
-        builder.add_node(name, logged(name, node, log_of(desk.data)))
+        builder.add_node(name, log_node(name, node, log_of(desk.data)))
     for before, after in ((START, "steady"), (START, "shaky"), ("steady", "end"), ("shaky", "end"), ("end", END)):
         builder.add_edge(before, after)
     runner = desk.runner(builder.compile(checkpointer=desk.saver))

@@ -15,7 +15,7 @@ from assistant.batch.table_reader import open_table
 from assistant.batch.table_writer import MOST_IN_CELL, cut_to_cell, open_writer, unique
 from assistant.batch.tables import Formula, Layout
 from contracts.errors import GuardianError, InputError
-from tests.support.batch_files import cached, put, put_csv, put_xlsx, sheet_xml, table
+from tests.support.batch_files import keep_value, put, put_csv, put_xlsx, sheet_xml, table
 
 LINES = [["id", "Тема", "Описание"], ["7", "Принтер", "Не печатает, «совсем»"], ["8", "Ё", "a\nb"]]
 HOSTILE = ['=HYPERLINK("http://x.example","y")', "+1+1", "-2+3", "@SUM(A1)", "\t=1", "＝1+1", "#N/A"]
@@ -138,8 +138,8 @@ def test_json_lines_are_json_whatever_the_numbers(tmp_path: Path) -> None:
 def test_a_formula_without_a_value_is_not_empty(tmp_path: Path) -> None:
     """It is told from an empty cell and from a formula whose value is empty text, and written as text."""
     path = put_xlsx(tmp_path / "t.xlsx", ("S", [["a", "b", "c"], ["=1+1", '="x"', None], ["=2+2", "=3+3", "=4"]]))
-    cached(path, "2+2", "4")
-    cached(path, "4", "", "str")
+    keep_value(path, "2+2", "4")
+    keep_value(path, "4", "", "str")
     ((_, first), (_, second)) = read(path)
     assert first == ("=1+1", '="x"', None)
     assert second == (4, "=3+3", None)
@@ -151,7 +151,7 @@ def test_a_formula_is_read_as_its_value(tmp_path: Path) -> None:
     """What a spreadsheet program computed is read, not the formula; dates and numbers are what they are."""
     line = ["=1+1", datetime(2026, 11, 22, 9, 30), date(2026, 11, 22), time(9, 30), 1.5, True]  # noqa: DTZ001
     path = put_xlsx(tmp_path / "t.xlsx", ("S", [list("abcdef"), line]))
-    cached(path, "1+1", "2")
+    keep_value(path, "1+1", "2")
     ((_, cells),) = read(path)
     assert cells == (2, datetime(2026, 11, 22, 9, 30), datetime(2026, 11, 22), time(9, 30), 1.5, True)  # noqa: DTZ001
     out = table(written(tmp_path / "o.csv", list(cells), header=tuple("abcdef")))

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from contracts.enums import Source
 from contracts.lookups import LookupArgument, fields_of
-from tests.contracts.test_profile import profile
 from tests.support.database.tables import lookup, text_argument
+from tests.support.profiles import make_profile
 
 
 def argument(kind: str, **changes: Any) -> LookupArgument:
@@ -84,13 +84,13 @@ def test_a_profiles_lookups_speak_its_languages_and_have_names_of_their_own() ->
     """Each text in each language, each name once; and they are told by their source."""
     asked = lookup("SELECT 1 AS a")
     graph = lookup("RETURN 1 AS a", name="other", source="neo4j")
-    taken = profile(lookups=[asked.model_dump(), graph.model_dump()])
+    taken = make_profile(lookups=[asked.model_dump(), graph.model_dump()])
     assert taken.lookups_of(Source.DB) == (asked,)
     assert taken.lookups_of(Source.NEO4J) == (graph,)
     with pytest.raises(ValidationError, match="the lookup asked is there twice"):
-        profile(lookups=[asked.model_dump()] * 2)
+        make_profile(lookups=[asked.model_dump()] * 2)
     with pytest.raises(ValidationError, match=r"lookups.asked: title, answers, row or none is missing in ru"):
-        profile(lookups=[lookup("SELECT 1 AS a", row={"en": "{a}"}).model_dump()])
+        make_profile(lookups=[lookup("SELECT 1 AS a", row={"en": "{a}"}).model_dump()])
 
 
 @given(text=st.text(max_size=40))

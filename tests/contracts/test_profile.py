@@ -13,18 +13,9 @@ from pydantic import BaseModel, ValidationError
 from contracts.context import Context
 from contracts.enums import Language, RequestType, Source
 from contracts.evidence import ConfidenceFigures, EvidenceItem
-from contracts.profile import Behaviour, Profile, Thresholds
+from contracts.profile import Behaviour, Thresholds
 from contracts.spec import ArchitectSpec, RequiredSection, pattern_fault
-
-LEAST: dict[str, Any] = {
-    "name": "desk",
-    "product": "Desk",
-    "scope": {"description": {"en": "Questions about Desk.", "ru": "Вопросы о Desk."}},
-}
-
-
-def profile(**changes: Any) -> Profile:
-    return Profile.model_validate({**LEAST, **changes})
+from tests.support.profiles import make_profile
 
 
 def place(error: ValidationError) -> str:
@@ -60,19 +51,19 @@ def place(error: ValidationError) -> str:
 def test_a_slip_in_a_profile_is_an_error_that_names_its_place(changes: dict[str, Any], where: str) -> None:
     """A misspelt key, a threshold outside the open interval and a word of no set are refused, and the place is told."""
     with pytest.raises(ValidationError) as caught:
-        profile(**changes)
+        make_profile(**changes)
     assert place(caught.value) == where
 
 
 def test_the_least_profile_is_a_profile() -> None:
     """A name, a product and its scope suffice, and every request type then has a contract that asks for nothing."""
-    least = profile()
+    least = make_profile()
     assert all(least.spec_for(request_type) == ArchitectSpec() for request_type in RequestType)
 
 
 def test_a_role_sees_its_sources_and_an_unknown_role_none() -> None:
     """What no profile grants is not granted."""
-    desk = profile(roles={"user": {"sources": ["doc"]}, "operator": {"sources": ["doc", "db"]}})
+    desk = make_profile(roles={"user": {"sources": ["doc"]}, "operator": {"sources": ["doc", "db"]}})
     assert desk.sources_for("user") == {Source.DOC}
     assert desk.sources_for("operator") == {Source.DOC, Source.DB}
     assert desk.sources_for("nobody") == frozenset()
@@ -88,7 +79,7 @@ def test_the_defaults_of_a_profile_are_those_of_a_run() -> None:
     assert {name: run[name] for name in said} == said
 
 
-@pytest.mark.parametrize("model", [Context(), profile(), Thresholds(), Behaviour(), ArchitectSpec()], ids=repr)
+@pytest.mark.parametrize("model", [Context(), make_profile(), Thresholds(), Behaviour(), ArchitectSpec()], ids=repr)
 def test_settings_are_frozen_and_survive_json(model: BaseModel) -> None:
     """Settings cannot change during a run, and are the same after a trip through JSON."""
     assert type(model).model_validate(json.loads(model.model_dump_json())) == model

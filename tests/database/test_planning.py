@@ -18,8 +18,8 @@ from contracts.ports import PlanRequest
 from contracts.profile import Profile
 from language.lexicon import STATUS, request_type
 from language.words import detect
-from tests.ports.test_planners import Probe
 from tests.support.database.tables import lookup
+from tests.support.ports.probes import Probe
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

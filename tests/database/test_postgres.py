@@ -7,7 +7,7 @@ import time
 import pytest
 
 from contracts.errors import SourceUnavailable
-from tests.support.database.tables import ROWS, ask, call, lookup, said, source, stopped, text_argument
+from tests.support.database.tables import ROWS, ask, ask_in_vain, call, list_snippets, lookup, source, text_argument
 from tests.support.ports.source_conformance import SourceConformance
 from tests.support.timed import LOADED
 
@@ -40,8 +40,8 @@ class TestConformance(SourceConformance):
 )
 async def test_what_does_not_only_read_is_refused_by_the_engine(postgres: str, statement: str) -> None:
     """Several statements, writes inside a `WITH`, and ways back to writing are all refused."""
-    assert "asked" in await stopped(postgres, statement)
-    assert said(await ask(postgres, "SELECT count(*) AS a FROM loans")) == [f"Lent: {len(ROWS)}"]
+    assert "asked" in await ask_in_vain(postgres, statement)
+    assert list_snippets(await ask(postgres, "SELECT count(*) AS a FROM loans")) == [f"Lent: {len(ROWS)}"]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ async def test_what_does_not_only_read_is_refused_by_the_engine(postgres: str, s
 async def test_a_statement_without_end_is_stopped(postgres: str, statement: str) -> None:
     """Also one that puts off the server's own limit before it goes on."""
     began = time.monotonic()
-    assert "was stopped after 1 seconds" in await stopped(postgres, statement)
+    assert "was stopped after 1 seconds" in await ask_in_vain(postgres, statement)
     assert time.monotonic() - began < LOADED
 
 
@@ -74,7 +74,7 @@ async def test_a_value_is_data_whatever_stands_in_it(postgres: str, value: str) 
     """SQL and signs of the driver in a value come back as they were."""
     arguments = [text_argument()]
     reply = await ask(postgres, "SELECT :title AS a, '5 %' AS b", call(title=value), arguments=arguments)
-    assert said(reply) == [f"Lent: {value}"]
+    assert list_snippets(reply) == [f"Lent: {value}"]
 
 
 async def test_dates_and_numbers_fit_the_servers_types(postgres: str) -> None:
@@ -82,14 +82,14 @@ async def test_dates_and_numbers_fit_the_servers_types(postgres: str) -> None:
     arguments = [{"name": "since", "type": "date"}, {"name": "n", "type": "number"}]
     statement = "SELECT count(*) AS a FROM loans WHERE to_date(nullif(day, '-'), 'YYYY-MM-DD') >= :since AND id < :n"
     reply = await ask(postgres, statement, call(since="week", n="3.5"), arguments=arguments)
-    assert said(reply) == ["Lent: 2"]
+    assert list_snippets(reply) == ["Lent: 2"]
 
 
 async def test_a_role_without_the_right_is_told_so(postgres: str) -> None:
     """The documentation asks for a role that may only select: what it may not read, is refused."""
     url = postgres.replace("postgres:@", "reader:not-to-be-shown@")
     assert url != postgres
-    text = await stopped(url, "SELECT title AS a FROM loans")
+    text = await ask_in_vain(url, "SELECT title AS a FROM loans")
     assert "permission denied" in text
     assert "not-to-be-shown" not in text
 

@@ -12,7 +12,16 @@ import pytest
 from contracts.enums import Language, Source
 from contracts.errors import ConfigError, SourceUnavailable
 from contracts.ports import SearchRequest
-from tests.support.database.tables import ask, call, lookup, said, source, sqlite_file, stopped, text_argument
+from tests.support.database.tables import (
+    ask,
+    ask_in_vain,
+    call,
+    list_snippets,
+    lookup,
+    source,
+    sqlite_file,
+    text_argument,
+)
 from tests.support.ports.source_conformance import SourceConformance
 from tests.support.timed import LOADED
 
@@ -67,7 +76,7 @@ class TestConformance(SourceConformance):
 async def test_what_does_not_only_read_is_refused_by_the_engine(library: Path, statement: str) -> None:
     """Whatever a profile's statement tries to change, open, load or blow up, the database stays as it is."""
     before = state_of(library)
-    assert "asked" in await stopped(library, statement.replace("{folder}", str(library.parent)))
+    assert "asked" in await ask_in_vain(library, statement.replace("{folder}", str(library.parent)))
     assert state_of(library) == before
 
 
@@ -82,14 +91,14 @@ async def test_what_does_not_only_read_is_refused_by_the_engine(library: Path, s
 async def test_a_statement_without_end_is_stopped(library: Path, statement: str) -> None:
     """The limit is in seconds, also for a statement that never returns a row."""
     began = time.monotonic()
-    assert "was stopped after 0.2 seconds" in await stopped(library, statement, limits={"seconds": 0.2})
+    assert "was stopped after 0.2 seconds" in await ask_in_vain(library, statement, limits={"seconds": 0.2})
     assert time.monotonic() - began < LOADED
 
 
 async def test_a_result_without_end_is_cut_and_said_to_be(library: Path) -> None:
     """No more rows are read than fit, and half a list does not pass for a whole one."""
     reply = await ask(library, endless("SELECT a FROM r"), limits={"max_rows": 3, "seconds": 1.0})
-    assert said(reply) == ["Lent: 1", "Lent: 2", "Lent: 3"]
+    assert list_snippets(reply) == ["Lent: 1", "Lent: 2", "Lent: 3"]
     assert reply.trace.degraded == "db: asked: there are more than 3 rows: the first 3 rows were taken"
     assert reply.trace.error == ""
 
@@ -114,7 +123,7 @@ async def test_every_table_can_be_read_with_the_functions_that_lookups_need(libr
         SELECT json_extract('{"k": "v"}', '$.k') || upper(substr(title, 1, 1)) || strftime('%H:%M', '2026-01-01 10:11')
                || round(1.25, 1) || coalesce(NULL, count(*)) AS a FROM days WHERE n = 1
     """
-    assert said(await ask(library, statement)) == ["Lent: vA10:111.31"]
+    assert list_snippets(await ask(library, statement)) == ["Lent: vA10:111.31"]
 
 
 async def test_others_may_write_meanwhile(library: Path) -> None:
@@ -123,7 +132,7 @@ async def test_others_may_write_meanwhile(library: Path) -> None:
         writer.execute("PRAGMA journal_mode = WAL")
         writer.execute("BEGIN IMMEDIATE")
         writer.execute("DELETE FROM loans")
-        assert said(await ask(library, "SELECT count(*) AS a FROM loans")) == ["Lent: 4"]
+        assert list_snippets(await ask(library, "SELECT count(*) AS a FROM loans")) == ["Lent: 4"]
         writer.rollback()
     writer.close()
 
@@ -140,9 +149,9 @@ async def test_a_value_is_data_whatever_stands_in_it(library: Path, value: str) 
     none = await ask(
         library, "SELECT title AS a FROM loans WHERE title = :title", call(title=value), arguments=arguments
     )
-    assert said(none) == ["Nothing was lent."]
+    assert list_snippets(none) == ["Nothing was lent."]
     echoed = await ask(library, "SELECT :title AS a", call(title=value), arguments=arguments)
-    assert said(echoed) == [f"Lent: {value}"]
+    assert list_snippets(echoed) == [f"Lent: {value}"]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +197,7 @@ async def test_a_value_out_of_range_is_answered_with_the_range(
     query = "-" if named else "apple in 9999 days"
     request = SearchRequest(query, language=language, lookups=(call(n="9999"),) if named else ())
     reply = await source(library, asked).search(request)
-    assert said(reply) == [says]
+    assert list_snippets(reply) == [says]
     assert (reply.items[0].found, reply.trace.error, reply.trace.degraded) == ("0", "", "")
 
 
@@ -197,7 +206,7 @@ async def test_one_call_that_fails_leaves_the_others_their_answer(library: Path)
     both = source(library, lookup("SELECT 1 AS a"), lookup("SELECT 1 AS a FROM nowhere", name="other"))
     request = SearchRequest("-", lookups=(call().model_copy(update={"name": "other"}), call()))
     reply = await both.search(request)
-    assert said(reply) == ["Lent: 1"]
+    assert list_snippets(reply) == ["Lent: 1"]
     assert "no such table: nowhere" in reply.trace.degraded
 
 
@@ -236,7 +245,7 @@ async def test_a_row_is_a_sentence_in_the_language_of_the_request(
 async def test_bytes_are_counted_and_not_shown(library: Path, size: int, language: Language, sentence: str) -> None:
     """A value that is no text is said to be there, in the language of the request."""
     asked = source(library, lookup(f"SELECT x'{'ff' * size}' AS a"))
-    assert said(await asked.search(SearchRequest("-", language=language, lookups=(call(),)))) == [sentence]
+    assert list_snippets(await asked.search(SearchRequest("-", language=language, lookups=(call(),)))) == [sentence]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +254,7 @@ async def test_bytes_are_counted_and_not_shown(library: Path, size: int, languag
 async def test_finding_nothing_is_an_answer(library: Path, language: Language, nothing: str) -> None:
     """Where there is no row, the sentence for that is the evidence."""
     asked = source(library, lookup("SELECT title AS a FROM loans WHERE id = 99"))
-    assert said(await asked.search(SearchRequest("-", language=language, lookups=(call(),)))) == [nothing]
+    assert list_snippets(await asked.search(SearchRequest("-", language=language, lookups=(call(),)))) == [nothing]
 
 
 async def test_the_words_of_a_query_choose_where_the_plan_did_not(library: Path) -> None:
@@ -271,7 +280,7 @@ async def test_different_values_are_different_references(library: Path) -> None:
 
 async def test_a_row_without_the_column_that_the_sentence_names_is_an_error(library: Path) -> None:
     """The profile is at fault, and is said to be."""
-    assert "there is no column 'a'" in await stopped(library, "SELECT title FROM loans")
+    assert "there is no column 'a'" in await ask_in_vain(library, "SELECT title FROM loans")
 
 
 @pytest.mark.parametrize(
@@ -295,4 +304,4 @@ def test_an_address_of_another_kind_is_refused_without_being_shown(url: str) -> 
 async def test_a_file_is_named_by_its_address_too(tmp_path: Path) -> None:
     """Spaces and signs of addresses in its name change nothing."""
     path = sqlite_file(tmp_path / "a library & more.db")
-    assert said(await ask(f"sqlite:///{path}", "SELECT count(*) AS a FROM loans")) == ["Lent: 4"]
+    assert list_snippets(await ask(f"sqlite:///{path}", "SELECT count(*) AS a FROM loans")) == ["Lent: 4"]

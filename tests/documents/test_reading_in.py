@@ -9,7 +9,7 @@ from adapters.index.embedded.index import NAME as INDEX
 from adapters.reading.dialects import DialectSettings
 from adapters.reading.document import LIBRARIES
 from contracts.enums import Dialect
-from tests.support.markdown_pages import age, documents, found, write
+from tests.support.markdown_pages import age, documents, find, write
 from tests.support.office import cell, docx, paragraph, pdf, sheet, xlsx
 from tests.support.presentations import Page, pptx
 
@@ -34,7 +34,7 @@ def test_files_of_every_format_are_found_by_their_words(docs: Path, kb: Path) ->
     write(docs, {"a.md": "apple", "b.html": HTML, "c/d.DOCX": WORD, "manual.pdf": MANUAL, "~$d.docx": b"lock"})
     report = ingest(docs, directory=kb)
     assert (report.added, report.skipped, report.warnings) == (4, [], [])
-    told = {item.document: (item.title, item.heading, item.url, item.lines) for item in found(kb, "pomegranate")}
+    told = {item.document: (item.title, item.heading, item.url, item.lines) for item in find(kb, "pomegranate")}
     assert told == {
         "docs/b.html": ("Roles", "", "https://kb.example.com/1", None),
         "docs/c/d.DOCX": ("Guide", "", None, None),
@@ -42,7 +42,7 @@ def test_files_of_every_format_are_found_by_their_words(docs: Path, kb: Path) ->
     }
     # The number of a page is shown, and found by nobody.
     assert documents(kb, "page 2") == ["docs/manual.pdf"]
-    assert all("first page" in item.snippet for item in found(kb, "page 2"))
+    assert all("first page" in item.snippet for item in find(kb, "page 2"))
 
 
 def test_a_spreadsheet_is_named_by_its_properties_or_its_file_and_its_formulas_are_told(docs: Path, kb: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_spreadsheet_is_named_by_its_properties_or_its_file_and_its_formulas_a
     report = ingest(docs, directory=kb)
     assert [(warning.path, "formulas" in warning.reason) for warning in report.warnings] == [("docs/prices.XLSX", True)]
     assert ingest(docs, directory=kb).warnings == report.warnings
-    told = {item.document: (item.title, item.heading, item.lines) for item in found(kb, "quince")}
+    told = {item.document: (item.title, item.heading, item.lines) for item in find(kb, "quince")}
     assert told == {"docs/prices.XLSX": ("prices", "Sheet1", None), "docs/b.xlsx": ("Trees", "S", None)}
 
 
@@ -76,7 +76,7 @@ def test_a_presentation_is_found_by_its_slides(docs: Path, kb: Path) -> None:
     write(docs, {"a.pptx": named, "b.pptx": pptx(Page(boxes={"quince": (1, 1)}))})
     report = ingest(docs, directory=kb)
     assert (report.added, report.skipped, report.warnings, documents(kb, "papaya")) == (2, [], [], [])
-    told = {item.document: (item.title, item.heading, item.lines) for item in found(kb, "quince")}
+    told = {item.document: (item.title, item.heading, item.lines) for item in find(kb, "quince")}
     assert told == {"docs/a.pptx": ("Guide", "", None), "docs/b.pptx": ("b", "Slide 1", None)}
 
 
@@ -86,7 +86,7 @@ def test_a_passage_of_a_pdf_is_of_the_page_that_it_cites(docs: Path, kb: Path) -
     pages = pdf([[f"Of the {name}.", f"A {name} is sweet."] for name in fruit], chapters=[("Core", 0), ("Stone", 2)])
     write(docs, {"fruit.pdf": pages})
     ingest(docs, directory=kb)
-    told = {name: [(item.heading, item.snippet) for item in found(kb, name)] for name in fruit}
+    told = {name: [(item.heading, item.snippet) for item in find(kb, name)] for name in fruit}
     chapters = ("", "", "Stone › ", "Stone › ", "Stone › ", "Stone › ")
     for number, (name, chapter) in enumerate(zip(fruit, chapters, strict=True), 1):
         ((heading, snippet),) = told[name]
@@ -100,7 +100,7 @@ def test_a_document_is_named_by_its_first_heading_before_its_file(docs: Path, kb
     write(docs, {"a.html": "<h2>Pears</h2><p>fruit", "b.docx": docx(paragraph("Plums", "H2") + paragraph("fruit"))})
     write(docs, {"c.pdf": pdf([["fruit"]]), "d.pdf": pdf([["sweet fruit"]], title="Kiwis")})
     ingest(docs, directory=kb)
-    titles = {item.document: item.title for item in found(kb, "fruit")}
+    titles = {item.document: item.title for item in find(kb, "fruit")}
     assert titles == {"docs/a.html": "Pears", "docs/b.docx": "Plums", "docs/c.pdf": "c", "docs/d.pdf": "Kiwis"}
 
 
@@ -167,7 +167,7 @@ def test_an_included_file_belongs_to_the_page(docs: Path, kb: Path) -> None:
         {"a.md": '# Page\n\napple\n\n--8<-- "_part.txt"\n', "b.md": "cherry", "_part.txt": "A pomegranate.\n\nA kiwi."},
     )
     ingest(mkdocs(docs), directory=kb)
-    (item,) = found(kb, "kiwi")
+    (item,) = find(kb, "kiwi")
     assert (item.document, item.lines) == ("docs/a.md", (1, 5))
     assert ingest(mkdocs(docs), directory=kb).unchanged == 2
     write(docs, {"_part.txt": "A papaya."})
@@ -202,7 +202,7 @@ def test_a_change_of_the_dialect_or_its_variables_reads_the_folder_again(docs: P
     report = ingest(mkdocs(docs), directory=kb)
     assert [(note.path, "`variables`" in note.reason) for note in report.warnings] == [("docs/a.md", True)]
     ingest(Folder(docs), directory=kb)
-    assert "{{ product }}" in found(kb, "install")[0].snippet
+    assert "{{ product }}" in find(kb, "install")[0].snippet
 
 
 def test_other_folders_keep_their_dialect(tmp_path: Path, docs: Path, kb: Path) -> None:

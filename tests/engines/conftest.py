@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.engines.kinds import Servers
 from tests.support.memory import memory
-from tests.support.shelves import embedder, filled
+from tests.support.shelves import embedder, fill_vectors
 from tests.support.wire.server_process import FakeServer, fake_server
 
 
@@ -19,9 +19,9 @@ def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
 
     To make a collection takes Qdrant most of a second on a busy disk.
     """
-    from tests.support.engines.qdrant_server import serving
+    from tests.support.engines.qdrant_server import serve_qdrant
 
-    with TemporaryDirectory(dir=memory()) as folder, serving(Path(folder)) as qdrant:
+    with TemporaryDirectory(dir=memory()) as folder, serve_qdrant(Path(folder)) as qdrant:
         yield Servers(qdrant, lambda: request.getfixturevalue("postgres_server"))
 
 
@@ -36,5 +36,5 @@ def model_server() -> Iterator[FakeServer]:
 def handbook(handbook_index: Path, tmp_path_factory: pytest.TempPathFactory, model_server: FakeServer) -> Path:
     """The handbook, read in, with the vectors of the scripted server for who wants them."""
     folder = Path(shutil.copytree(handbook_index, tmp_path_factory.mktemp("handbook") / "kb"))
-    assert filled(folder, embedder(model_server.url)).missing == 0
+    assert fill_vectors(folder, embedder(model_server.url)).missing == 0
     return folder

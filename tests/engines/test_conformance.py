@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
@@ -15,13 +13,10 @@ from adapters.index.remote.search import RemoteKnowledge
 from contracts.enums import Language, Source
 from contracts.evidence import EvidenceItem
 from contracts.ports import EvidenceSource, SearchRequest
+from tests.support.engines.gains import ROOT, measure_ndcg, pick_questions
 from tests.support.engines.kinds import KINDS, Servers
 from tests.support.ports.probe_conformance import RULES
 from tests.support.ports.source_conformance import SourceConformance
-
-ROOT = Path(__file__).resolve().parents[2]
-Search = Callable[[SearchRequest, Source], Sequence[EvidenceItem]]
-
 
 # --------------------------------------------------------------------------------------------------------- the port
 
@@ -72,26 +67,6 @@ class TestPostgres(_Remote):
 # ---------------------------------------------------------------------------------------------------------- ranking
 
 
-def questions(language: str) -> list[tuple[str, frozenset[int]]]:
-    """Thirty labelled questions on the handbook, and the pages that answer them."""
-    lines = (ROOT / "evals" / "cases" / "handbook.jsonl").read_text("utf-8").splitlines()
-    cases = [case for case in map(json.loads, lines) if case["language"] == language and case.get("pages")]
-    asked = [(case["says"][0], frozenset(case["pages"])) for case in cases if len(case["says"]) == 1]
-    return asked[:: len(asked) // 30][:30]
-
-
-def ndcg(search: Search, language: str) -> float:
-    """Return the mean nDCG@10 of documents, each counted where it is first found."""
-    return sum(_ndcg(search, language, *question) for question in questions(language)) / 30
-
-
-def _ndcg(search: Search, language: str, question: str, pages: frozenset[int]) -> float:
-    items = search(SearchRequest(question, top_k=30, language=Language(language)), Source.DOC)
-    found = list(dict.fromkeys(item.kb_id for item in items))[:10]
-    gain = sum(1 / math.log2(place + 2) for place, page in enumerate(found) if page in pages)
-    return gain / sum(1 / math.log2(place + 2) for place in range(min(10, len(pages))))
-
-
 @pytest.fixture(scope="module", params=KINDS)
 def remote_handbook(request: pytest.FixtureRequest, servers: Servers, handbook: Path) -> Iterator[RemoteKnowledge]:
     with servers.filled(request.param, handbook) as filled:
@@ -109,9 +84,9 @@ def test_questions_find_their_pages_as_well_as_in_the_embedded_index(
     embedded_handbook: KnowledgeBase, remote_handbook: RemoteKnowledge, language: str
 ) -> None:
     """On thirty labelled questions nDCG@10 is that of the embedded index, within .02, and that is a good one."""
-    assert len(questions(language)) == 30
-    here = ndcg(lambda request, kind: embedded_handbook.search_now(request, kind).items, language)
-    there = ndcg(lambda request, kind: remote_handbook.search_now(request, kind).items, language)
+    assert len(pick_questions(language)) == 30
+    here = measure_ndcg(lambda request, kind: embedded_handbook.search_now(request, kind).items, language)
+    there = measure_ndcg(lambda request, kind: remote_handbook.search_now(request, kind).items, language)
     assert here > 0.5
     assert there == pytest.approx(here, abs=0.02)
 

@@ -21,11 +21,11 @@ from adapters.index.remote.search import RemoteKnowledge
 from contracts.enums import Language, Source
 from contracts.errors import ConfigError, KnowledgeError
 from contracts.ports import SearchReply, SearchRequest
-from tests.engines.test_conformance import ROOT, ndcg
+from tests.support.engines.gains import ROOT, measure_ndcg
 from tests.support.engines.kinds import KINDS, Servers
 from tests.support.fork_server import Program
 from tests.support.markdown_pages import write
-from tests.support.shelves import ENGLISH, PAGES, UNSHARED, access, embedder, filled, shelf
+from tests.support.shelves import ENGLISH, PAGES, UNSHARED, access, embedder, fill_vectors, shelf
 from tests.support.wire.server_process import FakeServer
 
 
@@ -59,7 +59,7 @@ def refill(root: Path, engine: IndexEngine, model: Embedder | None) -> FillRepor
     """Index the pages below a folder, ask for their vectors, and fill."""
     ingest(root / "docs", directory=root / "kb")
     if model:
-        assert filled(root / "kb", model).missing == 0
+        assert fill_vectors(root / "kb", model).missing == 0
     return fill(root / "kb", engine, model)
 
 
@@ -78,7 +78,7 @@ def library(model_server: FakeServer, tmp_path_factory: pytest.TempPathFactory) 
     pages["stop.md"] = "# About\n\nIt is what it is.\n"
     write(root / "docs", pages)
     ingest(root / "docs", directory=root / "kb")
-    assert filled(root / "kb", embedder(model_server.url)).missing == 0
+    assert fill_vectors(root / "kb", embedder(model_server.url)).missing == 0
     return root / "kb"
 
 
@@ -140,8 +140,8 @@ def test_questions_find_their_pages_as_well_as_in_the_embedded_index(
         fill(handbook, engine, model)
         remote = RemoteKnowledge(engine, embedder=model)
         for language in ("en", "ru"):
-            here = ndcg(lambda request, kind_: ask(embedded, request, kind_).items, language)
-            there = ndcg(lambda request, kind_: ask(remote, request, kind_).items, language)
+            here = measure_ndcg(lambda request, kind_: ask(embedded, request, kind_).items, language)
+            there = measure_ndcg(lambda request, kind_: ask(remote, request, kind_).items, language)
             assert here > 0.5
             spreads = [
                 ask(one, SearchRequest("How do I delete a conversation?")).trace.spread for one in (embedded, remote)
@@ -222,7 +222,7 @@ fill(Path({str(tmp_path / "kb")!r}), embedder({server.url!r}), lambda *_: print(
         for _ in range(3):
             assert process.stdout.readline()
         process.kill()
-    report = filled(tmp_path / "kb", model)
+    report = fill_vectors(tmp_path / "kb", model)
     assert report.missing == 0
     assert 0 < report.asked <= report.kept - 3 * BATCH
     foreign = {text for _, text in foreign_questions()}
@@ -315,7 +315,7 @@ def test_a_fill_without_its_vectors_stops(
     refill(tmp_path, engine, model)
     write(tmp_path / "docs", {"en/new.md": "# The lamp\n\nA lamp gives light.\n"})
     ingest(tmp_path / "docs", directory=tmp_path / "kb")
-    assert filled(tmp_path / "kb", embedder("http://127.0.0.1:1/v1", max_retries=0)).missing == 1
+    assert fill_vectors(tmp_path / "kb", embedder("http://127.0.0.1:1/v1", max_retries=0)).missing == 1
     with pytest.raises(KnowledgeError, match="Not all passages have a vector") as caught:
         fill(tmp_path / "kb", engine, model)
     assert "same command again" in (caught.value.way_out or "")

@@ -231,10 +231,10 @@ async def test_a_reply_that_is_none_of_qdrants_is_an_error_of_the_port(
 @pytest.fixture
 def guarded(tmp_path: Path) -> Iterator[str]:
     """A Qdrant that wants a key."""
-    from tests.support.engines.qdrant_server import serving
+    from tests.support.engines.qdrant_server import serve_qdrant
 
     (tmp_path / "qdrant").mkdir()
-    with serving(tmp_path / "qdrant") as server:
+    with serve_qdrant(tmp_path / "qdrant") as server:
         server.api_key = "hunter2"
         yield server.url
 

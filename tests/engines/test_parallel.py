@@ -27,13 +27,13 @@ SECONDS = 5.0
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Qdrant]:
-    from tests.support.engines.qdrant_server import serving
+    from tests.support.engines.qdrant_server import serve_qdrant
 
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "kettle.md").write_text("# Kettle\n\nA kettle boils water.\n")
     (tmp_path / "qdrant").mkdir()
     ingest(tmp_path / "docs", directory=tmp_path / "base")
-    with serving(tmp_path / "qdrant") as served:
+    with serve_qdrant(tmp_path / "qdrant") as served:
         engine = engine_at(served.url, profile="parallel")
         fill(tmp_path / "base", engine)
         engine.close()

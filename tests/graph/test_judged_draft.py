@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from contracts.context import Context
 from graph.build import Graph
-from tests.graph.test_routes import RIGHT, graph_of
+from tests.support.routes import RIGHT, build_fake_graph
 from tests.support.turn import passage
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
@@ -19,7 +19,7 @@ EDITED = "The kettle whistles at 100 degrees [1]."
 
 async def before_the_answer() -> tuple[Graph, dict[str, Any]]:
     """Return a graph that stands before `finalize` with a PASS, and its state."""
-    graph = graph_of(written=RIGHT, saver=InMemorySaver())
+    graph = build_fake_graph(written=RIGHT, saver=InMemorySaver())
     start: Any = {"messages": [HumanMessage("When does the kettle boil?", id="q")]}
     await graph.ainvoke(start, CONFIG, context=Context(), interrupt_before=["finalize"])
     state = await graph.aget_state(CONFIG)

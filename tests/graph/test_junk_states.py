@@ -18,7 +18,7 @@ from contracts.enums import DraftKind, Outcome, Source
 from contracts.ports import Draft
 from contracts.state import ChatState
 from graph.build import Ports, build_graph
-from tests.graph.test_routes import NEVER_RIGHT, RIGHT
+from tests.support.routes import NEVER_RIGHT, RIGHT
 from tests.support.turn import PROFILE, SAFE, VIEWS, passage, plan
 
 JUNK: tuple[Any, ...] = (None, "junk", 7, ["x"], {"x": 1}, [{"x": 1}])

@@ -19,18 +19,8 @@ from contracts.enums import DraftKind, Source
 from contracts.ports import Draft, Drafter
 from contracts.profile import PolicyRule, Profile
 from graph.build import Ports, build_graph
+from tests.support.planted_secrets import KEY, PHONE, PLANTED
 from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
-
-KEY = "sk-" + "live-abcdefghijklmnopqrstuvwx"
-PHONE = "+7 916 123-45-67"
-PLANTED = [
-    passage(
-        1,
-        snippet=f"The kettle boils at 100 degrees. Its service key is {KEY}, and the fitter is at {PHONE}.",
-        title="Boiling, fitter@firma.ru",
-    ),
-    passage(2, snippet="The kettle boils at 100 degrees, says the manual, when the lid is closed."),
-]
 
 
 class Watched:

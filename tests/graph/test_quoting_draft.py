@@ -15,7 +15,7 @@ from contracts.enums import DraftKind, Source
 from contracts.ports import Draft
 from graph.build import Ports, build_graph
 from nodes.draft import WITHOUT_THE_MODEL
-from tests.graph.test_routes import walked
+from tests.support.routes import walk
 from tests.support.turn import ANSWER, PROFILE, SAFE, passage, plan
 
 QUOTED = Draft(DraftKind.ANSWER, ANSWER)
@@ -39,7 +39,7 @@ async def turn(
         drafter=drafter,
         quoter=quoter,
     )
-    path, values = await walked(build_graph(ports, PROFILE), **context)
+    path, values = await walk(build_graph(ports, PROFILE), **context)
     return path, values, drafter, quoter
 
 
@@ -161,6 +161,6 @@ async def test_the_products_own_quoter_answers() -> None:
         drafter=FakeDrafter(WRONG),
         quoter=ExtractiveDrafter(),
     )
-    _, values = await walked(build_graph(ports, PROFILE))
+    _, values = await walk(build_graph(ports, PROFILE))
     assert values["result"]["outcome"] == "answered"
     assert "100 degrees" in values["final_answer"]

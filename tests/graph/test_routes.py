@@ -16,14 +16,15 @@ from adapters.fakes.drafting import FakeDrafter
 from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
-from contracts.context import STEPS_PER_TURN, Context
+from contracts.context import Context
 from contracts.enums import DraftKind, Flow, ModerationDecision, PolicyStatus, SafetyLevel, Source, Verdict
 from contracts.ports import Draft
 from contracts.state import ChatState
-from graph.build import Graph, Ports, build_graph
+from graph.build import Ports, build_graph
 from graph.routing import after_draft, after_moderation, after_synthetic, after_verdict
 from nodes.safe_exit import NODES
-from tests.support.turn import ANSWER, PROFILE, SAFE, make_result, passage, plan
+from tests.support.routes import NEVER_RIGHT, RIGHT, build_fake_graph, walk
+from tests.support.turn import PROFILE, SAFE, make_result, passage, plan
 
 ROUTERS: dict[Any, tuple[str, ...]] = {
     after_moderation: ("moderation",),
@@ -49,36 +50,8 @@ EDGES = {
     ("finalize", "__end__"),
     ("safe_exit", "__end__"),
 }
-NEVER_RIGHT = [Draft(DraftKind.ANSWER, f"The kettle boils at {900 + n} degrees [1].") for n in range(6)]
 WRONG, WRONG_TOO = NEVER_RIGHT[:2]
-RIGHT = Draft(DraftKind.ANSWER, ANSWER)
 SEARCHES = Draft(DraftKind.ABSTENTION, "", searches=("boiling point",))
-
-
-def graph_of(
-    *, moderated: Any = SAFE, planned: Any = None, written: Any = RIGHT, found: Any = None, saver: Any = None
-) -> Graph:
-    ports = Ports(
-        moderator=FakeModerator(moderated),
-        planner=FakePlanner([planned or plan()]),
-        sources={Source.DOC: FakeSource(Source.DOC, [passage(1), passage(2)] if found is None else found)},
-        drafter=FakeDrafter([written] if isinstance(written, Draft) else written),
-    )
-    return build_graph(ports, PROFILE, checkpointer=saver)
-
-
-async def walked(graph: Graph, text: str = "When does the kettle boil?", **context: Any) -> tuple[list[str], Any]:
-    """Return the nodes of one turn in order, and the values that it ends in."""
-    path: list[str] = []
-    values: Any = None
-    config: Any = {"recursion_limit": STEPS_PER_TURN}
-    start: Any = {"messages": [HumanMessage(text, id="q")]}
-    async for mode, part in graph.astream(start, config, context=Context(**context), stream_mode=["updates", "values"]):
-        if mode == "updates":
-            path += [name for name in part if not name.startswith("__error_handler__")]
-        else:
-            values = part
-    return path, values
 
 
 # ---------------------------------------------------------------------------------------------------------- routers
@@ -129,7 +102,7 @@ def test_what_policy_denies_is_not_asked_back_about() -> None:
 
 def test_the_graph_has_the_edges_of_the_specification() -> None:
     """No edge more and none less; the last errors of nodes lead to safe_exit without an edge of their own."""
-    drawn = graph_of().get_graph()
+    drawn = build_fake_graph().get_graph()
     assert {(edge.source, edge.target) for edge in drawn.edges} == EDGES
     # What is said to have failed is one of them.
     assert {name for name in drawn.nodes if not name.startswith("__")} == NODES
@@ -137,7 +110,7 @@ def test_the_graph_has_the_edges_of_the_specification() -> None:
 
 def test_every_labelled_edge_carries_its_routers_label() -> None:
     """The labels that Studio shows are those that the routers return."""
-    drawn = {(edge.source, edge.data) for edge in graph_of().get_graph().edges if edge.conditional}
+    drawn = {(edge.source, edge.data) for edge in build_fake_graph().get_graph().edges if edge.conditional}
     assert drawn == {
         ("moderation", None),
         ("moderation", "continue"),
@@ -156,7 +129,7 @@ def test_every_labelled_edge_carries_its_routers_label() -> None:
 def test_the_channels_of_the_graph_are_the_keys_of_the_state() -> None:
     """A view key that is no state key would silently become a channel."""
     internal = ("__", "branch:", "to:")
-    channels = {name for name in graph_of().channels if not name.startswith(internal)}
+    channels = {name for name in build_fake_graph().channels if not name.startswith(internal)}
     assert channels == set(get_type_hints(ChatState))
 
 
@@ -205,7 +178,7 @@ async def test_every_route_is_walked(name: str) -> None:
     changes, text, nodes, outcome = ROUTES[name]
     context = {key: value for key, value in changes.items() if key in Context.model_fields}
     ports = {key: value for key, value in changes.items() if key not in context}
-    path, values = await walked(graph_of(**ports), text, **context)
+    path, values = await walk(build_fake_graph(**ports), text, **context)
     assert path == nodes
     assert values["result"]["outcome"] == outcome
     assert str(values["messages"][-1].content) == values["final_answer"]
@@ -232,7 +205,7 @@ async def test_a_second_attempt_never_has_the_same_inputs(context: dict[str, Any
         drafter=drafter,
     )
     settings: dict[str, Any] = {"min_evidence": 1, "evidence_counted": "sent", **context}
-    path, values = await walked(build_graph(ports, PROFILE), **settings)
+    path, values = await walk(build_graph(ports, PROFILE), **settings)
     assert path.count("retry_bump") == 1
     assert len(drafter.requests) == 1
     assert values["result"]["outcome"] == "pages_shown"
@@ -241,14 +214,14 @@ async def test_a_second_attempt_never_has_the_same_inputs(context: dict[str, Any
 @pytest.mark.parametrize("retries", range(6))
 async def test_a_drafter_that_only_ever_searches_comes_to_an_end(retries: int) -> None:
     """Two searches of its own are granted in a turn, whatever is retried; after that its draft is judged as it is."""
-    path, values = await walked(graph_of(written=SEARCHES), search_by="model", max_retry=retries)
+    path, values = await walk(build_fake_graph(written=SEARCHES), search_by="model", max_retry=retries)
     assert path.count("retrieve") == 1 + 2 + path.count("retry_bump")
     assert values["result"]["outcome"] == "pages_shown"
 
 
 async def test_a_drafter_may_not_search_where_the_plan_decides() -> None:
     """With `search_by` plan, a wish to search is no reason to search, and no answer either."""
-    path, values = await walked(graph_of(written=SEARCHES))
+    path, values = await walk(build_fake_graph(written=SEARCHES))
     assert path.count("retrieve") == 1 + path.count("retry_bump")
     assert values["result"]["outcome"] == "pages_shown"
 
@@ -256,7 +229,7 @@ async def test_a_drafter_may_not_search_where_the_plan_decides() -> None:
 @pytest.mark.parametrize("retries", range(6))
 async def test_a_turn_ends_after_its_retries(retries: int) -> None:
     """A draft that never passes is tried again exactly as often as the run allows, within the recursion limit."""
-    path, values = await walked(graph_of(written=NEVER_RIGHT), max_retry=retries)
+    path, values = await walk(build_fake_graph(written=NEVER_RIGHT), max_retry=retries)
     assert path.count("retry_bump") == values["retry_count"] == retries
     assert path[-1] == "safe_exit"
 
@@ -279,7 +252,7 @@ async def test_the_last_error_of_any_node_leads_to_safe_exit(
     broken.__name__ = name
     monkeypatch.setattr(f"graph.build.{name}", broken)
     text = "When does the kettle boil?" if language == "en" else "Когда закипит чайник?"
-    path, values = await walked(graph_of(written=WRONG if name == "retry_bump" else RIGHT), text)
+    path, values = await walk(build_fake_graph(written=WRONG if name == "retry_bump" else RIGHT), text)
     assert path[-1] == "safe_exit"
     assert (values["result"]["outcome"], values["result"]["language"]) == ("error", language)
     assert values["error"] == {"node": name, "kind": "ZeroDivisionError", "message": "ZeroDivisionError", "key": ""}
@@ -294,7 +267,7 @@ async def test_where_moderation_itself_fails_nothing_of_the_turn_before_is_told(
     saver = InMemorySaver()
     config: Any = {"configurable": {"thread_id": "t"}}
     first: Any = {"messages": [HumanMessage("When does the kettle boil?", id="one")]}
-    await graph_of(saver=saver).ainvoke(first, config, context=Context())
+    await build_fake_graph(saver=saver).ainvoke(first, config, context=Context())
 
     async def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("down")
@@ -302,7 +275,7 @@ async def test_where_moderation_itself_fails_nothing_of_the_turn_before_is_told(
     broken.__name__ = "moderation"
     monkeypatch.setattr("graph.build.moderation", broken)
     second: Any = {"messages": [HumanMessage("А теперь?", id="two")]}
-    graph = graph_of(saver=saver)
+    graph = build_fake_graph(saver=saver)
     values = await graph.ainvoke(second, config, context=Context())
     result = values["result"]
     assert (result["outcome"], result["language"]) == ("error", "ru")
@@ -317,7 +290,7 @@ async def test_where_moderation_itself_fails_nothing_of_the_turn_before_is_told(
 @pytest.mark.parametrize(("text", "words"), [("", "empty"), ("я" * 20_001, "слишком длинное")])
 async def test_a_message_that_cannot_be_taken_is_told_so(text: str, words: str) -> None:
     """An empty and an over-long message end the turn with their own text, in the language of the message."""
-    path, values = await walked(graph_of(), text)
+    path, values = await walk(build_fake_graph(), text)
     assert path == ["safe_exit"]
     assert words in values["final_answer"]
     assert values["result"]["block_reason"] == "input"
@@ -325,6 +298,6 @@ async def test_a_message_that_cannot_be_taken_is_told_so(text: str, words: str) 
 
 def test_a_turn_can_be_run_from_a_thread_of_its_own() -> None:
     """The graph is not bound to the event loop that built it."""
-    graph = graph_of()
-    assert asyncio.run(walked(graph))[1]["result"]["outcome"] == "answered"
-    assert asyncio.run(walked(graph))[1]["result"]["outcome"] == "answered"
+    graph = build_fake_graph()
+    assert asyncio.run(walk(graph))[1]["result"]["outcome"] == "answered"
+    assert asyncio.run(walk(graph))[1]["result"]["outcome"] == "answered"

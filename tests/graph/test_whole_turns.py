@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.checkpoint.memory import InMemorySaver
+from langchain_core.messages import AIMessage
 
-from adapters.fakes.drafting import FakeDrafter
-from adapters.fakes.moderation import FakeModerator
-from adapters.fakes.planning import FakePlanner
-from adapters.fakes.sources import FakeSource
-from assistant.config.profiles import load_profile
-from contracts.context import STEPS_PER_TURN, Context
+from contracts.context import Context
 from contracts.enums import (
     BlockThreshold,
     CheckStatus,
@@ -41,10 +32,9 @@ from contracts.evidence import EvidenceItem
 from contracts.plan import SGRPlanResult
 from contracts.ports import Draft
 from contracts.report import ModerationResult
-from graph.build import Ports, build_graph
 from tests.support.examples import examples
+from tests.support.whole_turns import CALM, SAFE, Broken, run_turn
 
-PROFILE = load_profile("handbook")
 scores = st.floats(0, 1, allow_nan=False)
 texts = st.text(min_size=1, max_size=60)
 
@@ -104,34 +94,6 @@ contexts = st.builds(
 maybe = st.sampled_from([True, True, True, True, True, False])
 
 
-def turn(
-    plan: Any,
-    moderation: Any,
-    evidence: Any,
-    written: Any,
-    context: Context,
-    message: str = "How do I do it?",
-    entailment: Any = None,
-) -> tuple[dict[str, Any], list[Any]]:
-    """Run one turn, and return the state it ends in and everything that was streamed before the last node."""
-    ports = Ports(
-        moderator=FakeModerator(moderation),
-        planner=FakePlanner([plan]),
-        sources={Source.DOC: FakeSource(Source.DOC, evidence)},
-        drafter=FakeDrafter(written),
-        entailment=entailment,
-    )
-    graph = build_graph(ports, PROFILE, checkpointer=InMemorySaver())
-
-    async def run() -> tuple[dict[str, Any], list[Any]]:
-        config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": STEPS_PER_TURN}
-        question = {"messages": [HumanMessage(message, id="q")]}
-        shown = [part async for part in graph.astream(question, config, context=context, stream_mode="messages")]
-        return (await graph.aget_state(config)).values, shown
-
-    return asyncio.run(run())
-
-
 @given(
     plan=plans,
     moderation=moderations,
@@ -168,7 +130,7 @@ def test_no_turn_breaks_an_invariant(
     reachable: tuple[bool, bool, bool, bool],
 ) -> None:
     """Whatever the ports return, a turn ends, shows no analysis, and answers only what passed with its evidence."""
-    state, shown = turn(
+    state, shown = run_turn(
         plan if reachable[0] else PlanningFailed("down"),
         [moderation] if reachable[1] else ModerationUnavailable("down"),
         evidence if reachable[2] else SourceUnavailable("down"),
@@ -210,36 +172,17 @@ def test_an_unsafe_message_is_never_answered(plan: SGRPlanResult, context: Conte
     unsafe = ModerationResult(safety_level=SafetyLevel.UNSAFE, state=ModerationState.UNSAFE)
     # A mark of its own: a word that was drawn may stand in the refusal's own text.
     plan = plan.model_copy(update={"user_intent": "INTENT-SENTINEL"})
-    state, _ = turn(plan, [unsafe], [], [Draft(DraftKind.ANSWER, "x")], context)
+    state, _ = run_turn(plan, [unsafe], [], [Draft(DraftKind.ANSWER, "x")], context)
     if context.guard_mode is not GuardMode.OFF:
         assert state["result"]["outcome"] == Outcome.REFUSED
         assert "INTENT-SENTINEL" not in state["final_answer"]
 
 
-CALM = SGRPlanResult(
-    spam_score=0.1,
-    spam_reason="x",
-    user_intent="x",
-    subqueries=["x"],
-    intent_confidence=0.9,
-    action=SGRAction.NORMAL,
-)
-SAFE = ModerationResult(safety_level=SafetyLevel.SAFE, state=ModerationState.SAFE)
 TWO_PAGES = [
     EvidenceItem(source=Source.DOC, ref=page, snippet=f"Port 8080 serves the {page}.", confidence=0.9, title="t")
     for page in ("page", "picture")
 ]
 GOOD = Draft(DraftKind.ANSWER, "draft-sentinel: port 8080 serves the page [1].")
-
-
-class Broken:
-    """A guard, and a checker, that raise; what they raise quotes what nobody may read."""
-
-    def __call__(self, *_: object, **__: object) -> None:
-        raise RuntimeError("draft-sentinel of a guard")
-
-    async def check(self, _: object) -> Any:
-        self()
 
 
 @pytest.mark.parametrize("language", Language)
@@ -254,7 +197,7 @@ def test_a_check_that_breaks_is_not_a_check_that_passes(
     guard = {"policy": "check_answer", "entailment": "entailment_questions"}.get(check, f"check_{check}")
     monkeypatch.setattr(f"nodes.guardian_verify.{guard}", Broken())
     context = Context(language=language, entailment=EntailmentMode.BINDING)
-    state, shown = turn(CALM, [SAFE], TWO_PAGES, [GOOD], context, entailment=Broken())
+    state, shown = run_turn(CALM, [SAFE], TWO_PAGES, [GOOD], context, entailment=Broken())
     report, result = state["guardian"], state["result"]
     assert (report["verdict"], report["risk_level"]) == (Verdict.FAIL, "high")
     assert report["required_actions"] == [RequiredAction.ESCALATE_TO_HUMAN]
@@ -271,7 +214,7 @@ def test_a_check_that_breaks_is_not_a_check_that_passes(
 def test_a_request_that_policy_could_not_judge_is_not_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the request-level policy raises, nothing is searched or drafted, and a person takes over."""
     monkeypatch.setattr("nodes.sgr_plan.check_plan", Broken())
-    state, _ = turn(CALM, [SAFE], TWO_PAGES, [GOOD], Context())
+    state, _ = run_turn(CALM, [SAFE], TWO_PAGES, [GOOD], Context())
     assert (state["query_traces"], state["draft_answer"], state["guardian"]["draft"]) == ([], "", "")
     assert state["guardian"]["reasons"] == ["could_not_check=[policy]"]
     assert state["guardian"]["advice"] == ["policy: RuntimeError"]
@@ -282,7 +225,7 @@ def test_a_request_that_policy_could_not_judge_is_not_searched_for(monkeypatch: 
 def test_a_checker_that_breaks_where_it_is_asked_for_advice_changes_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     """Advice that could not be had is told, and the answer passes."""
     monkeypatch.setattr("nodes.guardian_verify.entailment_questions", lambda *_: ["asked"])
-    state, _ = turn(CALM, [SAFE], TWO_PAGES, [GOOD], Context(), entailment=Broken())
+    state, _ = run_turn(CALM, [SAFE], TWO_PAGES, [GOOD], Context(), entailment=Broken())
     assert state["guardian"]["verdict"] == Verdict.PASS
     assert state["result"]["diagnostics"]["degraded"] == ["entailment: RuntimeError"]
     assert "could_not_ask=[entailment]" in state["guardian"]["advice"]
@@ -292,18 +235,18 @@ def test_a_draft_that_cannot_be_masked_is_in_no_report(monkeypatch: pytest.Monke
     """Where masking breaks, the report has the verdict and its reasons' names, and no word of the draft."""
     monkeypatch.setattr("nodes.guardian_verify.mask_text", Broken())
     uncited = Draft(DraftKind.ANSWER, "draft-sentinel is what nobody wrote down.")
-    state, _ = turn(CALM, [SAFE], TWO_PAGES, [uncited], Context(max_retry=0))
+    state, _ = run_turn(CALM, [SAFE], TWO_PAGES, [uncited], Context(max_retry=0))
     assert (state["guardian"]["draft"], state["guardian"]["claims"]) == ("", [])
     assert state["guardian"]["reasons"] == ["claim_without_citation"]
     assert "draft-sentinel" not in str(state["result"])
-    passing, _ = turn(CALM, [SAFE], TWO_PAGES, [GOOD], Context())
+    passing, _ = run_turn(CALM, [SAFE], TWO_PAGES, [GOOD], Context())
     assert (passing["guardian"]["verdict"], passing["guardian"]["draft"]) == (Verdict.PASS, "")
 
 
 def test_the_report_has_the_draft_and_the_trail_every_decision() -> None:
     """A turn that is tried again has one report, of its last draft, and the rows of each of its drafts."""
     wrong = Draft(DraftKind.ANSWER, "draft-sentinel: port 9999 serves the page [1].")
-    state, _ = turn(CALM, [SAFE], TWO_PAGES, [wrong, GOOD], Context())
+    state, _ = run_turn(CALM, [SAFE], TWO_PAGES, [wrong, GOOD], Context())
     assert state["result"]["guardian"]["draft"] == GOOD.text
     assert state["guardian"]["checks"] == dict.fromkeys(
         ("policy", "evidence", "grounding", "relevance", "contract"), "ok"
@@ -327,7 +270,7 @@ def test_the_report_has_the_draft_and_the_trail_every_decision() -> None:
 def test_a_secret_in_a_draft_is_masked_in_its_report() -> None:
     """What policy stops is in the report under the name of its rule only, with the claims that have it."""
     secret = Draft(DraftKind.ANSWER, "Log in with password: hunter2hunter2 [1]. Port 8080 serves the page [1].")
-    state, _ = turn(CALM, [SAFE], TWO_PAGES, [secret], Context())
+    state, _ = run_turn(CALM, [SAFE], TWO_PAGES, [secret], Context())
     assert state["guardian"]["verdict"] == Verdict.FAIL
     assert "Port 8080 serves the page" in state["guardian"]["draft"]
     assert "hunter2" not in str(state["result"])

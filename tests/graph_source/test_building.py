@@ -14,7 +14,7 @@ from adapters.lookups.graph.building import FILE, Built
 from assistant.config.settings import VARIABLES
 from contracts.errors import KnowledgeError
 from tests.support.fork_server import Program
-from tests.support.graph_source.small_graph import PAGES, indexed, made, open_graph_file, pairs, rows, write
+from tests.support.graph_source.small_graph import PAGES, index_graph, make_graph, open_graph_file, pairs, rows, write
 
 HANDBOOK = Path(__file__).resolve().parents[2] / "knowledge"
 
@@ -41,7 +41,7 @@ def everything(file: Path) -> list[list[str]]:
 
 def test_settings_and_commands_are_found_where_the_pages_name_them(tmp_path: Path) -> None:
     """A variable or a command in code is a node, an action written like a variable is none, nor is an option."""
-    file = made(tmp_path)
+    file = make_graph(tmp_path)
     settings = {str(row["name"]) for row in rows(file, "MATCH (n:Setting) RETURN n.name AS name")}
     commands = {str(row["name"]) for row in rows(file, "MATCH (n:Command) RETURN n.name AS name")}
     assert settings == {"ORCHARD_MODE", "ORCHARD_COLOUR", "thresholds", "spam"}
@@ -50,7 +50,7 @@ def test_settings_and_commands_are_found_where_the_pages_name_them(tmp_path: Pat
 
 def test_relations_are_those_of_the_text(tmp_path: Path) -> None:
     """Links, mentions, assignments, descriptions and errors lead from where they stand to what they name."""
-    file = made(tmp_path)
+    file = make_graph(tmp_path)
     assert pairs(file, "Page", "LINKS_TO", "Page") == {
         ("docs/picking.md", "docs/settings.md"),
         ("docs/ru.md", "docs/settings.md"),
@@ -102,7 +102,7 @@ Run `export ORCHARD_ROOT=/srv`.
 
 def test_a_setting_is_what_the_pages_present_as_one(tmp_path: Path) -> None:
     """By a heading, a table of settings or a value; a relation's name or another program's variable is none."""
-    file = made(tmp_path, PRESENTED)
+    file = make_graph(tmp_path, PRESENTED)
     settings = {str(row["name"]) for row in rows(file, "MATCH (n:Setting) RETURN n.name AS name")}
     assert settings == {"ORCHARD_SPEED", "ORCHARD_ROOT", "weight", "colour", "depth"}
     assert pairs(file, "Section", "DESCRIBES", "Setting") == {
@@ -128,7 +128,7 @@ def test_the_handbook_s_own_keys_are_settings_and_its_relations_are_not(handbook
 
 def test_a_page_keeps_what_a_citation_needs(tmp_path: Path) -> None:
     """Title, number, address and language of a page are in the graph, and a section's first sentences."""
-    file = made(tmp_path)
+    file = make_graph(tmp_path)
     page = rows(file, "MATCH (p:Page) WHERE p.path = 'docs/settings.md' RETURN p.title AS t, p.kb_id AS k, p.url AS u")
     assert page == [{"t": "Settings", "k": 7, "u": "https://docs.test/settings"}]
     fallen = "MATCH (s:Section) WHERE s.trouble = true RETURN s.heading AS h, s.opening AS o"
@@ -139,9 +139,9 @@ def test_a_page_keeps_what_a_citation_needs(tmp_path: Path) -> None:
 
 def test_building_twice_gives_the_same_graph_and_writes_once(tmp_path: Path) -> None:
     """What did not change is not written again, and written anew it is the same."""
-    file = made(tmp_path, PAGES)
+    file = make_graph(tmp_path, PAGES)
     before, stamp = everything(file), file.stat().st_mtime_ns
-    assert not indexed(tmp_path).written
+    assert not index_graph(tmp_path).written
     assert file.stat().st_mtime_ns == stamp
     file.unlink()
     assert build(tmp_path / "kb", tmp_path / "graph").written
@@ -150,10 +150,10 @@ def test_building_twice_gives_the_same_graph_and_writes_once(tmp_path: Path) -> 
 
 def test_removed_pages_leave_the_graph_and_changed_ones_change_it(tmp_path: Path) -> None:
     """The graph follows the documents: what no page says any more is not in it."""
-    file = made(tmp_path, PAGES)
+    file = make_graph(tmp_path, PAGES)
     (tmp_path / "docs" / "troubleshooting.md").unlink()
     write(tmp_path / "docs", {"picking.md": "# Picking\n\nSee `ORCHARD_BASKET=1`.\n"})
-    assert indexed(tmp_path, {}).written
+    assert index_graph(tmp_path, {}).written
     assert rows(file, "MATCH (e:Error) RETURN e.name AS name") == []
     assert pairs(file, "Page", "LINKS_TO", "Page") == {("docs/ru.md", "docs/settings.md")}
     assert "ORCHARD_BASKET" in str(rows(file, "MATCH (n:Setting) RETURN n.name AS name"))
@@ -162,7 +162,7 @@ def test_removed_pages_leave_the_graph_and_changed_ones_change_it(tmp_path: Path
 
 def test_a_page_that_is_there_twice_is_one_and_links_to_either_file_lead_to_it(tmp_path: Path) -> None:
     """A file with the content of another makes no page of its own."""
-    file = made(tmp_path, PAGES | {"copy.md": PAGES["settings.md"], "see.md": "# See\n\n[there](settings.md)\n"})
+    file = make_graph(tmp_path, PAGES | {"copy.md": PAGES["settings.md"], "see.md": "# See\n\n[there](settings.md)\n"})
     assert len(rows(file, "MATCH (p:Page) WHERE p.title = 'Settings' RETURN p.path AS path")) == 1
     assert ("docs/see.md", "docs/copy.md") in pairs(file, "Page", "LINKS_TO", "Page")
 
@@ -170,7 +170,7 @@ def test_a_page_that_is_there_twice_is_one_and_links_to_either_file_lead_to_it(t
 def test_pages_without_anything_to_find_make_a_graph_all_the_same(tmp_path: Path) -> None:
     """No heading, no name, no link, odd text: every page is a node."""
     pages = {"a.md": "Only words.\n", "b.md": "# Empty ``` `x\n\n| a |\n| --- |\n| `|` |\n", "c.md": "![](x) [y]( \n"}
-    file = made(tmp_path, pages)
+    file = make_graph(tmp_path, pages)
     assert len(rows(file, "MATCH (p:Page) RETURN p.path AS path")) == 3
 
 
@@ -199,7 +199,7 @@ for number in range(10**6):
 @pytest.mark.parametrize("wait", [0.0, 0.08])
 def test_a_killed_build_leaves_a_whole_graph(tmp_path: Path, wait: float) -> None:
     """Whenever the writer is killed, the graph is the old one or the new one, and the next run needs no help."""
-    file = made(tmp_path)
+    file = make_graph(tmp_path)
     before = everything(file)
     writer = Program[bytes](
         ["-c", _BUILD_FOR_EVER, str(tmp_path / "kb"), str(tmp_path / "graph")],
@@ -219,7 +219,7 @@ def test_a_killed_build_leaves_a_whole_graph(tmp_path: Path, wait: float) -> Non
 
 def test_a_damaged_graph_is_made_again(tmp_path: Path) -> None:
     """A file that is no graph, or half of one, is no reason to stop: the documents are there."""
-    file = made(tmp_path)
+    file = make_graph(tmp_path)
     before, whole = everything(file), file.read_bytes()
     for damaged in (b"", b"no graph", whole[: len(whole) // 2]):
         file.write_bytes(damaged)
@@ -232,7 +232,7 @@ def test_what_cannot_be_written_or_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(KnowledgeError) as caught:
         build(tmp_path / "nothing", tmp_path / "graph")
     assert caught.value.way_out
-    made(tmp_path)
+    make_graph(tmp_path)
     (tmp_path / "blocked").write_text("in the way")
     with pytest.raises(KnowledgeError, match="cannot be written") as caught:
         build(tmp_path / "kb", tmp_path / "blocked")

@@ -10,7 +10,7 @@ import pytest
 from adapters.lookups.graph import GraphSource, Ladybug, StatementLimits
 from adapters.lookups.graph.engine import check
 from contracts.errors import ConfigError, SourceUnavailable
-from tests.support.graph_source.small_graph import MENTIONS, indexed, lookup, made, rows, write
+from tests.support.graph_source.small_graph import MENTIONS, index_graph, lookup, make_graph, rows, write
 from tests.support.timed import LOADED
 
 WRITES = (
@@ -48,7 +48,7 @@ ASIDE = (
 @pytest.mark.parametrize("statement", WRITES)
 def test_the_engine_itself_does_not_write(tmp_path: Path, statement: str) -> None:
     """A statement that would change the graph fails where it is run, whoever wrote it."""
-    file = made(tmp_path)
+    file = make_graph(tmp_path)
     before = file.read_bytes()
     with pytest.raises(SourceUnavailable):
         rows(file, statement)
@@ -58,7 +58,7 @@ def test_the_engine_itself_does_not_write(tmp_path: Path, statement: str) -> Non
 @pytest.mark.parametrize("statement", WRITES + ASIDE)
 def test_no_lookup_can_do_more_than_read(tmp_path: Path, statement: str) -> None:
     """What reads files, writes them, fetches extensions or calls procedures is refused before anything is run."""
-    file = made(tmp_path)
+    file = make_graph(tmp_path)
     before = sorted(tmp_path.rglob("*"))
     text = statement.format(folder=tmp_path) if "{folder}" in statement else statement
     with pytest.raises(ConfigError) as caught:
@@ -94,13 +94,13 @@ def test_what_reads_is_let_through_whatever_its_names(statement: str) -> None:
 )
 def test_values_are_data(tmp_path: Path, value: str) -> None:
     """No value changes what a statement does: it is compared, and found nowhere."""
-    assert rows(made(tmp_path), MENTIONS, setting=value) == []
+    assert rows(make_graph(tmp_path), MENTIONS, setting=value) == []
 
 
 def test_rows_characters_and_time_are_limited(tmp_path: Path) -> None:
     """A statement brings no more than it may, and one that takes too long is broken off."""
     pages = {f"{n}.md": f"# Page {n}\n\n" + " ".join(f"`NAME_{n}_{m}=1`" for m in range(40)) for n in range(20)}
-    engine = Ladybug(made(tmp_path, pages))
+    engine = Ladybug(make_graph(tmp_path, pages))
     names = "MATCH (n:Setting) RETURN n.name AS name ORDER BY name"
     cut = engine.run(names, {}, StatementLimits(rows=7))
     assert (len(cut.rows), cut.cut) == (7, "there are more than 7 rows: the first 7 rows were taken")
@@ -119,7 +119,7 @@ def test_rows_characters_and_time_are_limited(tmp_path: Path) -> None:
 
 def test_a_row_that_is_too_large_alone_is_an_error_and_not_no_row(tmp_path: Path) -> None:
     """Where not even one row fits, the graph has not been asked; sizes are those of UTF-8."""
-    engine = Ladybug(made(tmp_path))
+    engine = Ladybug(make_graph(tmp_path))
     sizes = {"MATCH (n:Page) WHERE n.title = 'Settings' RETURN n.title AS a": 8, "MATCH (n:Page) RETURN 'ёж' AS a": 4}
     for statement, size in sizes.items():
         with pytest.raises(
@@ -133,7 +133,7 @@ def test_a_row_that_is_too_large_alone_is_an_error_and_not_no_row(tmp_path: Path
 
 def test_a_value_of_bytes_stays_one(tmp_path: Path) -> None:
     """Bytes are no text: how they are said is for whoever writes the sentence."""
-    assert rows(made(tmp_path), "MATCH (n:Page) RETURN encode('abc') AS a LIMIT 1") == [{"a": b"abc"}]
+    assert rows(make_graph(tmp_path), "MATCH (n:Page) RETURN encode('abc') AS a LIMIT 1") == [{"a": b"abc"}]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_value_of_bytes_stays_one(tmp_path: Path) -> None:
 )
 def test_a_lookup_that_is_wrong_is_to_be_corrected(tmp_path: Path, statement: str, said: str) -> None:
     """The way out names the lookup: indexing again would not help."""
-    engine = Ladybug(made(tmp_path))
+    engine = Ladybug(make_graph(tmp_path))
     with pytest.raises(SourceUnavailable, match=said) as caught:
         engine.run(statement, {}, StatementLimits(), "the lookup 'one'")
     assert caught.value.way_out == "Correct the lookup 'one' in the profile."
@@ -158,7 +158,7 @@ def test_a_lookup_that_is_wrong_is_to_be_corrected(tmp_path: Path, statement: st
 def test_a_lookup_that_needs_too_much_memory_is_to_ask_for_less(tmp_path: Path) -> None:
     """Neither the profile's names nor the graph are wrong then."""
     pages = {f"{n}.md": f"# Page {n}\n\n" + " ".join(f"`NAME_{n}_{m}=1`" for m in range(40)) for n in range(20)}
-    engine = Ladybug(made(tmp_path, pages))
+    engine = Ladybug(make_graph(tmp_path, pages))
     many = "MATCH (a:Setting), (b:Setting), (c:Setting) RETURN a.name + b.name + c.name AS x ORDER BY x"
     with pytest.raises(SourceUnavailable, match="buffer pool is full") as caught:
         engine.run(many, {}, StatementLimits(seconds=60), "the lookup 'one'")
@@ -171,7 +171,7 @@ def test_a_lookup_that_needs_too_much_memory_is_to_ask_for_less(tmp_path: Path) 
 
 def test_many_threads_ask_at_once(tmp_path: Path) -> None:
     """Each thread has the rows of its own statement, and closing ends them all."""
-    engine = Ladybug(made(tmp_path))
+    engine = Ladybug(make_graph(tmp_path))
     names = ("ORCHARD_MODE", "ORCHARD_COLOUR", "spam")
     expected = {name: engine.run(MENTIONS, {"setting": name}, StatementLimits()) for name in names}
     assert [len(expected[name].rows) for name in names] == [3, 1, 1]
@@ -184,17 +184,17 @@ def test_many_threads_ask_at_once(tmp_path: Path) -> None:
 
 def test_a_new_graph_is_seen_without_opening_anything_anew(tmp_path: Path) -> None:
     """An engine that is in use reads the graph that the next indexing put in its place."""
-    engine = Ladybug(made(tmp_path))
+    engine = Ladybug(make_graph(tmp_path))
     assert engine.run(MENTIONS, {"setting": "ORCHARD_WALL"}, StatementLimits()).rows == []
     write(tmp_path / "docs", {"wall.md": "# Wall\n\n`ORCHARD_WALL=1`\n"})
-    indexed(tmp_path, {})
+    index_graph(tmp_path, {})
     assert len(engine.run(MENTIONS, {"setting": "ORCHARD_WALL"}, StatementLimits()).rows) == 1
     engine.close()
 
 
 def test_a_graph_that_is_gone_or_damaged_cannot_be_asked(tmp_path: Path) -> None:
     """Not being able to ask is an error with a way out, and not an empty answer."""
-    file = made(tmp_path)
+    file = make_graph(tmp_path)
     engine = Ladybug(file)
     for damaged in (b"", b"no graph"):
         file.write_bytes(damaged)

@@ -14,7 +14,7 @@ from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem
 from contracts.lookups import LookupCall, LookupValue
 from contracts.ports import EvidenceSource, SearchRequest
-from tests.support.graph_source.small_graph import MENTIONS, lookup, made
+from tests.support.graph_source.small_graph import MENTIONS, lookup, make_graph
 from tests.support.ports.source_conformance import SourceConformance
 
 IN_LANGUAGE = MENTIONS.replace("$setting", "$setting AND ($language = 'any' OR p.language = $language)")
@@ -26,7 +26,7 @@ WITH_LANGUAGE = [
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return made(tmp_path)
+    return make_graph(tmp_path)
 
 
 @pytest.fixture
@@ -47,13 +47,13 @@ class TestConformance(SourceConformance):
             row={"en": "Of apples speaks {page_title}.", "ru": "О яблоках говорит {page_title}."},
             none={"en": "None.", "ru": "Нет."},
         )
-        opened = GraphSource(Ladybug(made(tmp_path)), [apples])
+        opened = GraphSource(Ladybug(make_graph(tmp_path)), [apples])
         yield opened
         opened.close()
 
     @pytest.fixture
     def broken(self, tmp_path: Path) -> EvidenceSource:
-        file = made(tmp_path)
+        file = make_graph(tmp_path)
         opened = GraphSource(Ladybug(file), [lookup(MENTIONS, arguments=[{"name": "setting", "type": "text"}])])
         shutil.rmtree(file.parent)
         return opened

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guards.outgoing import Known, TurnWords, redact_ticket_text, redact_words, values_in
-from tests.graph.test_linear_turns import GROWTH, LEAST, LONG, SHORT, shapes
+from tests.support.shapes import GROWTH, LEAST, LONG, SHORT, list_shapes
 
 CARD = "4539 1488 0343 6467"
 PASSWORD = "Qw3rty99!"  # noqa: S105  # nobody's
@@ -77,7 +77,7 @@ def test_a_known_value_with_more_between_its_words_is_another_text() -> None:
 
 def test_many_known_values_take_no_more_time_than_their_length_allows() -> None:
     """Each of hundreds of keys is looked for, and a text four times as long takes no longer than others of its length."""
-    for shape in shapes("values"):
+    for shape in list_shapes("values"):
 
         def measure(size: int, shape: Callable[[int], str] = shape) -> float:
             text = shape(size)

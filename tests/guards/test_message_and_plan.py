@@ -9,10 +9,10 @@ from contracts.plan import SGRPlanResult
 from guards.message_check import MAX_MESSAGE_CHARS, message_fault
 from guards.plan_check import settle_plan
 from rendering.texts import texts
-from tests.support.profiles import bare
+from tests.support.profiles import make_profile
 from tests.support.turn import plan
 
-PROFILE = bare()
+PROFILE = make_profile()
 
 
 @pytest.mark.parametrize(

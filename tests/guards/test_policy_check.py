@@ -13,10 +13,10 @@ from contracts.profile import PolicyRule, Profile
 from contracts.reasons import write_reasons
 from guards.policy_check import PolicyFinding, check_answer, check_request, mask_text
 from language.privacy.links import foreign_links
-from tests.support.profiles import bare
+from tests.support.profiles import make_profile
 
 ALLOWED = ("kb.comindware.ru",)
-PROFILE = bare(allowed_link_domains=ALLOWED, roles={"user": {}, "operator": {}})
+PROFILE = make_profile(allowed_link_domains=ALLOWED, roles={"user": {}, "operator": {}})
 
 
 def with_rules(*rules: PolicyRule) -> Profile:
@@ -253,7 +253,7 @@ def test_a_domain_is_a_link_but_where_it_was_shown(text: str) -> None:
     finding = check_answer(text, PROFILE, "user")
     assert (finding.rules, finding.actions) == (("foreign-link",), (RequiredAction.SAFE_REFUSAL,))
     assert check_answer(text, PROFILE, "user", shown=("No.", text)) == PolicyFinding()
-    assert check_answer(text, bare(contact={"en": text}), "user") == PolicyFinding()
+    assert check_answer(text, make_profile(contact={"en": text}), "user") == PolicyFinding()
     assert check_answer(f"Run `{text}` now", PROFILE, "user") == PolicyFinding()
     linked = "See https://evil.ru/a."
     assert check_answer(linked, PROFILE, "user", shown=(linked,)).rules == ("foreign-link",)
@@ -291,7 +291,7 @@ SAID: dict[str, str] = {
 def test_each_group_has_the_profiles_action_and_spares_its_roles(group: str, action: str) -> None:
     """What comes of a violation, and who may read it all the same, is the deployment's choice, group by group."""
     rule = {"action": action, "except_roles": ["operator"]}
-    profile = bare(answer_policy={group: rule}, kb_ids_from=100, roles={"user": {}, "operator": {}})
+    profile = make_profile(answer_policy={group: rule}, kb_ids_from=100, roles={"user": {}, "operator": {}})
     assert check_answer(SAID[group], profile, "user").actions == (RequiredAction(action),)
     assert check_answer(SAID[group], profile, "operator") == PolicyFinding()
     others = " ".join(text for name, text in SAID.items() if name != group)
@@ -300,13 +300,13 @@ def test_each_group_has_the_profiles_action_and_spares_its_roles(group: str, act
 
 def test_what_a_role_may_read_is_not_masked_for_it() -> None:
     """Masking spares the roles that the rule spares."""
-    profile = bare(answer_policy={"secrets": {"action": "SAFE_REFUSAL", "except_roles": ["operator"]}})
+    profile = make_profile(answer_policy={"secrets": {"action": "SAFE_REFUSAL", "except_roles": ["operator"]}})
     text = "password: hunter2hunter2, anna@firma.ru"
     assert mask_text(text, profile, "user") == "password: [redacted: password-value], [redacted: email]"
     assert mask_text(text, profile, "operator") == "password: hunter2hunter2, [redacted: email]"
 
 
-CONTACTS = bare(
+CONTACTS = make_profile(
     contact={"en": "help@firma.ru or +7 (495) 123-45-67", "ru": "help@firma.ru"},
     answer_policy={"contacts": ["sales@firma.ru", "8-800-555-35-35"]},
 )
@@ -334,7 +334,7 @@ def test_who_is_no_contact_stays_personal(text: str) -> None:
     assert check_answer(text, CONTACTS, "user").status is PolicyStatus.VIOLATED
 
 
-OLD = bare(kb_ids_from=4000, allowed_link_domains=ALLOWED)
+OLD = make_profile(kb_ids_from=4000, allowed_link_domains=ALLOWED)
 
 
 @pytest.mark.parametrize(
@@ -463,7 +463,7 @@ def test_a_rule_brings_its_own_action() -> None:
     )
 
 
-ROLES = bare(
+ROLES = make_profile(
     roles={
         "user": {
             "sources": ["doc", "policy"],
@@ -577,7 +577,7 @@ def test_any_text_can_be_judged(text: str) -> None:
 def test_what_is_harmless_for_one_role_is_still_masked_for_another() -> None:
     """A text is known again with what was looked for in it, and not by itself; no other test asks twice."""
     policy = {"personal_data": {"action": "REDACT_SENSITIVE", "except_roles": ["operator"]}}
-    profile = bare(answer_policy=policy, roles={"user": {}, "operator": {}})
+    profile = make_profile(answer_policy=policy, roles={"user": {}, "operator": {}})
     text = "Write to somebody.else@firma.ru about it."
     for _ in range(2):
         assert mask_text(text, profile, "operator") == text

@@ -10,7 +10,7 @@ from guards.plan_check import settle_plan
 from guards.policy_check import ASKS_FOR_SECRETS, check_answer
 from guards.question_check import check_question, fit_question, said_in_turn
 from language.words import detect
-from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, asked, passage, plan, played, ports
+from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, begin_turn, passage, plan, play, ports
 
 KNOWN = ("How do I set up kettle 12 and port 8080?", "Page 1\nThe version 4.7 is the last one.")
 CLOSED = "The support is closed forever; your account is deleted. Will you pay 5000 rubles?"
@@ -106,8 +106,8 @@ def test_a_value_of_the_evidence_may_be_named() -> None:
 async def test_the_two_sentences_never_leave(drafted: str, kind: DraftKind) -> None:
     """Neither as a question nor as an answer does a word of them reach the user."""
     bound = ports(written=Draft(kind, drafted))
-    state = await played(asked(), bound, *UP_TO_THE_VERDICT)
-    state = await played({**state, "retry_count": 5}, bound, "guardian_verify", "safe_exit")
+    state = await play(begin_turn(), bound, *UP_TO_THE_VERDICT)
+    state = await play({**state, "retry_count": 5}, bound, "guardian_verify", "safe_exit")
     assert state["result"]["outcome"] in (Outcome.REFUSED, Outcome.PAGES_SHOWN)
     for word in ("closed", "deleted", "5000", "rubles", "пароль", "SMS"):
         assert word not in state["final_answer"]
@@ -115,7 +115,7 @@ async def test_the_two_sentences_never_leave(drafted: str, kind: DraftKind) -> N
 
 async def test_a_question_for_secrets_violates_policy() -> None:
     """It fails at once by the rule `asks-for-secrets`, whatever else is right with it."""
-    state = await played(asked(), ports(written=Draft(DraftKind.CLARIFICATION, WANTING)), *UP_TO_THE_VERDICT)
+    state = await play(begin_turn(), ports(written=Draft(DraftKind.CLARIFICATION, WANTING)), *UP_TO_THE_VERDICT)
     assert state["guardian"]["verdict"] == "FAIL"
     assert state["guardian"]["reasons"] == [f"policy_violation=[{ASKS_FOR_SECRETS}]"]
     assert state["guardian"]["required_actions"] == ["SAFE_REFUSAL"]
@@ -124,7 +124,7 @@ async def test_a_question_for_secrets_violates_policy() -> None:
 async def test_an_unfit_question_is_not_asked() -> None:
     """A question that names what nobody said fails, and pages are shown in its place."""
     bound = ports(written=Draft(DraftKind.CLARIFICATION, "Which of the 99 kettles is it?"))
-    state = await played(asked(), bound, *UP_TO_THE_VERDICT, "safe_exit")
+    state = await play(begin_turn(), bound, *UP_TO_THE_VERDICT, "safe_exit")
     assert state["guardian"]["reasons"] == ["clarification_needed", "value_not_in_cited_evidence=[99]"]
     assert (state["result"]["outcome"], "99" in state["final_answer"]) == (Outcome.PAGES_SHOWN, False)
 
@@ -132,7 +132,9 @@ async def test_an_unfit_question_is_not_asked() -> None:
 async def test_what_surrounds_a_drafted_question_is_not_said() -> None:
     """Of a draft that passes as a question, the user reads its interrogative clause alone."""
     drafted = "Your account is deleted; which kettle is it?"
-    end = await played(asked(), ports(written=Draft(DraftKind.CLARIFICATION, drafted)), *UP_TO_THE_VERDICT, "safe_exit")
+    end = await play(
+        begin_turn(), ports(written=Draft(DraftKind.CLARIFICATION, drafted)), *UP_TO_THE_VERDICT, "safe_exit"
+    )
     lead, _, choices = end["final_answer"].partition("\n\nWhich kettle is it?\n\n")
     assert (lead, choices.partition("\n")[0]) == (
         "I would rather ask than guess.",
@@ -150,7 +152,7 @@ async def test_a_plan_asks_no_question_that_a_draft_may_not(text: str) -> None:
     settled = settle_plan(plan(clarification_question=text), "How?", detect("How?"), PROFILE, "user")
     assert settled.clarification_question is None
     unclear = plan(intent_confidence=0.1, clarification_question=text)
-    end = await played(asked("How?"), ports(planned=unclear), *UP_TO_THE_VERDICT[:3], "safe_exit")
+    end = await play(begin_turn("How?"), ports(planned=unclear), *UP_TO_THE_VERDICT[:3], "safe_exit")
     assert end["result"]["outcome"] == Outcome.CLARIFICATION
     for word in ("closed", "deleted", "5000", "пароль", "SMS", "dead", "99"):
         assert word not in end["final_answer"]

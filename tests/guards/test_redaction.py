@@ -7,10 +7,10 @@ import pytest
 from contracts.enums import Source
 from contracts.evidence import EvidenceItem, QueryTrace
 from guards.redaction import redact, redacted_trace
-from tests.support.profiles import bare
+from tests.support.profiles import make_profile
 from tests.support.turn import passage
 
-PROFILE = bare(
+PROFILE = make_profile(
     answer_policy={
         "secrets": {"action": "REDACT_SENSITIVE", "except_roles": ["operator"]},
         "contacts": ["help@firma.ru"],

@@ -5,30 +5,8 @@ from __future__ import annotations
 import pytest
 
 from language.questions import question_of
+from tests.support.demands import PLAIN_QUESTIONS
 
-PLAIN_QUESTIONS = [
-    "When did the error appear?",
-    "When was the file deleted?",
-    "What error does the login page show?",
-    "Is your SMS gateway reachable?",
-    "Какой СМС-шлюз вы используете?",
-    "Which version do you use?",
-    "Which page do you see?",
-    "Is it about the lid or the spout?",
-    "Какая у вас версия?",
-    "О какой форме речь?",
-    "На каком шаге появляется ошибка?",
-    "Which payment module do you mean?",
-    "Do you know whether the access token expired?",
-    "Have you already changed your password?",
-    "Which edition do you use, cloud or on-premise?",
-    "Do you know the version number?",
-    "Which error appears when you press Save?",
-    "Какая ошибка появляется, когда вы нажимаете «Сохранить»?",
-    "В каком модуле оплаты возникает ошибка?",
-    "Ваш пароль истёк или не подходит?",
-    "На какой шаг перевести заявку?",
-]
 STATEMENTS = [
     "Why was your account deleted?",
     "When did you break it?",

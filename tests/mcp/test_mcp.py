@@ -32,8 +32,8 @@ from assistant.web.app import ServerOptions
 from guards.message_check import MAX_MESSAGE_CHARS
 from tests.support.cli_helpers import ANSWER, CORPUS, QUESTION, Desk
 from tests.support.tls import TRUSTS_NOBODY
+from tests.support.web_server import Running, serve_deployment
 from tests.support.wire.server_process import FakeServer, fake_server
-from tests.web.conftest import Running, serving
 
 ROOT = Path(__file__).resolve().parents[2]
 Mode = Literal["auto", "legacy"]
@@ -59,7 +59,7 @@ def keyed(library: Desk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
     """A server that asks for keys."""
     desk = library.copied(tmp_path_factory.mktemp("keyed") / "data")
     roles = {"anna": "user", "boris": "user", "olga": "operator"}
-    with serving(deployment(environment=desk.environment), ServerOptions(mcp=True), roles) as running:
+    with serve_deployment(deployment(environment=desk.environment), ServerOptions(mcp=True), roles) as running:
         yield running
 
 
@@ -74,7 +74,7 @@ def slow(library: Desk, model: FakeServer, tmp_path_factory: pytest.TempPathFact
     """A server that asks for no keys, and a model whose replies a test can hold back."""
     names = {"GUARDIAN_MODEL": "fake-model", "OPENAI_BASE_URL": model.url}
     desk = library.copied(tmp_path_factory.mktemp("slow") / "data").having(**names)
-    with serving(deployment(environment=desk.environment), ServerOptions(mcp=True)) as running:
+    with serve_deployment(deployment(environment=desk.environment), ServerOptions(mcp=True)) as running:
         yield running
 
 
@@ -427,7 +427,7 @@ async def test_a_tool_shows_nobody_the_servers_files(library: Desk, tmp_path: Pa
     """Documents that cannot be read are an error in the question's language, for an operator, too."""
     desk = library.copied(tmp_path / "data")
     deployed = deployment(environment=desk.environment)
-    with serving(deployed, ServerOptions(role="operator", mcp=True)) as running:
+    with serve_deployment(deployed, ServerOptions(role="operator", mcp=True)) as running:
         shutil.rmtree(desk.folder / "knowledge")
         async with connected(running) as client:
             result = await client.call_tool("get_articles", {"query": "Где лежат резервные копии?"})
@@ -445,7 +445,7 @@ def helping(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     """A server of the handbook, which asks for no key."""
     place = tmp_path_factory.mktemp("helping")
     desk = Desk(handbook_data, place, "handbook").copied(place / "data")
-    with serving(deployment(environment=desk.environment), ServerOptions(mcp=True), {}) as running:
+    with serve_deployment(deployment(environment=desk.environment), ServerOptions(mcp=True), {}) as running:
         yield running
 
 

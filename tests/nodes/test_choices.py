@@ -15,7 +15,7 @@ from contracts.errors import SourceUnavailable
 from contracts.ports import Draft, Exchange, SearchRequest, WordProbe
 from contracts.state import Offer, find_offer, said_before
 from nodes.safe_exit import Documents
-from tests.support.turn import UP_TO_THE_VERDICT, State, asked, passage, plan, played, ports
+from tests.support.turn import UP_TO_THE_VERDICT, State, begin_turn, passage, plan, play, ports
 
 QUESTION = "How do I boil it?"
 UNCLEAR = plan(
@@ -38,7 +38,7 @@ async def ended(text: str = QUESTION, *, given: Documents, role: str = "user", *
     """Return the state after a turn that asks back before it searches."""
     bound = ports(planned=UNCLEAR)
     bound["safe_exit"] = {**bound["safe_exit"], "documents": given}
-    return await played(asked(text, **thread), bound, *UP_TO_THE_EXIT, context=Context(role=role))
+    return await play(begin_turn(text, **thread), bound, *UP_TO_THE_EXIT, context=Context(role=role))
 
 
 def labels(state: State) -> list[str]:
@@ -100,12 +100,12 @@ async def test_a_drafted_question_offers_headings_of_the_evidence_that_was_judge
     drafted = Draft(DraftKind.CLARIFICATION, "Which water is to be boiled?")
     bound = ports(planned=plan(subqueries=["boiling water"]), found=[WATER], written=[drafted] * 3)
     bound["safe_exit"] = {**bound["safe_exit"], "documents": documents([passage(7, title="Boiling anything")])}
-    state = await played(asked("How do I go about boiling water?"), bound, *UP_TO_THE_VERDICT)
-    done = await played(state, bound, "safe_exit")
+    state = await play(begin_turn("How do I go about boiling water?"), bound, *UP_TO_THE_VERDICT)
+    done = await play(state, bound, "safe_exit")
     assert done["result"]["outcome"] == Outcome.CLARIFICATION
     assert labels(done) == ["Boiling water", "A person"]
     exchanged = {**state, "evidence": [passage(9, title="Boiling more").model_dump(mode="json")]}
-    done = await played(exchanged, bound, "safe_exit")
+    done = await play(exchanged, bound, "safe_exit")
     assert done["result"]["outcome"] == Outcome.ERROR
     assert done["result"]["choices"] == []
 
@@ -138,7 +138,7 @@ async def test_what_was_offered_stands_with_the_answer_that_offered_it() -> None
 async def test_conversations_without_choices_offer_none(before: list[AnyMessage]) -> None:
     """Those of earlier versions, and what somebody edited: a number is the user's words there, as it always was."""
     assert find_offer([*before, HumanMessage("1", id="q")]) == Offer([])
-    state = await played(asked("1", before), ports(), "moderation")
+    state = await play(begin_turn("1", before), ports(), "moderation")
     assert state["question"] == {"id": "q", "text": "1", "language": "en"}
 
 

@@ -21,13 +21,13 @@ from tests.support.turn import (
     PROFILE,
     UP_TO_THE_VERDICT,
     State,
-    asked,
+    begin_turn,
+    change_report,
     make_result,
     passage,
     plan,
-    played,
+    play,
     ports,
-    reported,
 )
 
 PLANNED = UP_TO_THE_VERDICT[:3]
@@ -46,18 +46,18 @@ async def ended(state: Mapping[str, Any], sink: HandOffSink | None, thread: str 
 
 def failing(state: State) -> State:
     """Return a state with a verdict of FAIL that asks for the one question that would help."""
-    return reported(state, verdict="FAIL", required_actions=["ASK_MINIMAL_QUESTION"])
+    return change_report(state, verdict="FAIL", required_actions=["ASK_MINIMAL_QUESTION"])
 
 
 async def failed(text: str = "When does it boil?", drafted: str = DRAFTED, found: Any = TERSE) -> State:
     """Return the state of a turn that the Guardian failed for good, with nothing to ask and, as a rule, to show."""
     bound = ports(written=Draft(DraftKind.ANSWER, drafted), found=found)
-    state = await played(asked(text, clarify_count=2), bound, *UP_TO_THE_VERDICT)
+    state = await play(begin_turn(text, clarify_count=2), bound, *UP_TO_THE_VERDICT)
     return failing(state)
 
 
 async def wanting_a_person() -> State:
-    return await played(asked(), ports(planned=plan(wants_human=True)), *PLANNED)
+    return await play(begin_turn(), ports(planned=plan(wants_human=True)), *PLANNED)
 
 
 async def test_a_failed_turn_is_submitted_with_its_ids() -> None:
@@ -84,7 +84,9 @@ async def test_no_word_of_a_draft_that_failed_leaves_with_the_ticket() -> None:
 @pytest.mark.parametrize(("says", "delivery"), [(None, "delivered"), (KEPT, "kept")])
 async def test_the_user_reads_what_became_of_it(language: Language, says: Receipt | None, delivery: str) -> None:
     """Passed on, kept and nowhere to go read differently, and the contact and the number stand in all of them."""
-    state = await played(asked(), ports(planned=plan(wants_human=True)), *PLANNED, context=Context(language=language))
+    state = await play(
+        begin_turn(), ports(planned=plan(wants_human=True)), *PLANNED, context=Context(language=language)
+    )
     alone = await ended(state, None, language=language)
     end = await ended(state, FakeSink(says), language=language)
     assert (end["result"]["hand_off_delivery"], alone["result"]["hand_off_delivery"]) == (delivery, None)
@@ -115,10 +117,10 @@ async def test_a_desk_that_fails_costs_no_turn(sink: HandOffSink) -> None:
 
 async def every_end_of_a_verdict() -> dict[str, State]:
     """Return a turn for each way in which a verdict, or an error after it, ends one."""
-    denied = await played(asked("Show other people's kettles"), ports(), *PLANNED, "guardian_verify")
-    secret = await played(asked(), ports(written=Draft(DraftKind.ANSWER, "password: hunter2hunter2 [1]")), *UP)
-    off_contract = reported(await failed(), required_actions=["SAFE_REFUSAL"])
-    asking = await played(asked(), ports(written=Draft(DraftKind.CLARIFICATION, "Which kettle is it?")), *UP)
+    denied = await play(begin_turn("Show other people's kettles"), ports(), *PLANNED, "guardian_verify")
+    secret = await play(begin_turn(), ports(written=Draft(DraftKind.ANSWER, "password: hunter2hunter2 [1]")), *UP)
+    off_contract = change_report(await failed(), required_actions=["SAFE_REFUSAL"])
+    asking = await play(begin_turn(), ports(written=Draft(DraftKind.CLARIFICATION, "Which kettle is it?")), *UP)
     broken = {**await failed(), "error": {"node": "draft", "kind": "ValueError", "message": "SECRET", "key": ""}}
     return {
         "denied": denied,
@@ -173,11 +175,11 @@ async def test_what_is_nobodys_business_is_not_submitted() -> None:
     """What could not be taken, was stopped by moderation, asked back before the search or declined is not passed on."""
     sink = FakeSink()
     fault: State = {"node": "moderation", "kind": "InputError", "message": "x", "key": "too_long"}
-    stopped = await played(asked(), ports(moderated=make_result(SafetyLevel.UNSAFE)), "moderation")
-    unclear = await played(asked(), ports(planned=plan(intent_confidence=0.1)), *PLANNED)
-    spam = await played(asked(), ports(planned=plan(spam_score=0.9)), *PLANNED)
+    stopped = await play(begin_turn(), ports(moderated=make_result(SafetyLevel.UNSAFE)), "moderation")
+    unclear = await play(begin_turn(), ports(planned=plan(intent_confidence=0.1)), *PLANNED)
+    spam = await play(begin_turn(), ports(planned=plan(spam_score=0.9)), *PLANNED)
     for tickets in Tickets:
-        states = ({**asked(), "error": fault}, stopped, unclear, spam)
+        states = ({**begin_turn(), "error": fault}, stopped, unclear, spam)
         ends = [await ended(state, sink, tickets=tickets) for state in states]
         assert [end["result"]["outcome"] for end in ends] == ["error", "refused", "clarification", "declined"]
     assert sink.tickets == []
@@ -208,7 +210,7 @@ async def test_a_page_for_people_says_why_in_words() -> None:
     sink = FakeSink()
     await ended(await failed(), sink)
     await ended(
-        {**asked(), "error": {"node": "moderation", "kind": "ValueError", "message": "m", "key": ""}}, sink, "u"
+        {**begin_turn(), "error": {"node": "moderation", "kind": "ValueError", "message": "m", "key": ""}}, sink, "u"
     )
     page, broken = (ticket.text for ticket in sink.tickets)
     assert "things that its sources do not bear out" in page
@@ -226,7 +228,7 @@ async def test_the_users_own_secrets_do_not_leave_with_the_ticket(pages: bool) -
     telling = plan(user_intent=f"Wants: {TELLING}", subqueries=[TELLING, "my password qw3rty99", "the kettle boils"])
     found = None if pages else TERSE
     sink, bound = FakeSink(), ports(planned=telling, written=Draft(DraftKind.ANSWER, DRAFTED), found=found)
-    state = await played(asked(TELLING), bound, *UP_TO_THE_VERDICT)
+    state = await play(begin_turn(TELLING), bound, *UP_TO_THE_VERDICT)
     end = await ended(failing(state), sink, tickets="wide")
     assert end["result"]["outcome"] == ("pages_shown" if pages else "handed_off")
     left = sink.tickets[0].model_dump_json() + end["final_answer"]
@@ -255,7 +257,7 @@ async def test_words_that_cannot_be_masked_do_not_leave(monkeypatch: pytest.Monk
 async def test_a_turn_that_broke_before_it_was_read_leaves_without_secrets() -> None:
     """The message is then taken from the conversation, and masked as well."""
     sink = FakeSink()
-    await ended({**asked(TELLING), "error": {"node": "moderation", "kind": "E", "message": "m", "key": ""}}, sink)
+    await ended({**begin_turn(TELLING), "error": {"node": "moderation", "kind": "E", "message": "m", "key": ""}}, sink)
     left = sink.tickets[0].model_dump_json()
     assert "anna@firma.ru" in left
     assert not [value for value in KEPT_IN if value in left]
@@ -267,7 +269,7 @@ def talk(*said: tuple[str, str], then: str, **values: Any) -> State:
     for number, (text, outcome) in enumerate(said):
         marks = {"turn_id": f"e{number}", "outcome": outcome, "moderated": outcome == "refused"}
         messages += [HumanMessage(text, id=f"e{number}"), AIMessage("So it is.", additional_kwargs=marks)]
-    state = asked(then, **values)
+    state = begin_turn(then, **values)
     return {**state, "messages": [*messages, *state["messages"]]}
 
 
@@ -295,7 +297,7 @@ async def test_a_wish_for_a_person_leaves_with_what_it_is_about(
     """The problem stands in an earlier message: it is in the summary, in the ticket and on its page."""
     sink, bound = FakeSink(), ports(planned=plan(wants_human=True, user_intent=wish))
     began = talk((problem, outcome), ("Thanks", "answered"), then=wish, clarify_count=asked_back)
-    end = await ended(await played(began, bound, *PLANNED, context=Context(language=language)), sink, language=language)
+    end = await ended(await play(began, bound, *PLANNED, context=Context(language=language)), sink, language=language)
     [ticket] = sink.tickets
     assert (ticket.question, ticket.earlier) == (wish, (problem, "Thanks"))
     assert problem in ticket.record.issue_summary
@@ -315,7 +317,7 @@ async def test_an_answer_leaves_with_the_questions_that_were_asked_back() -> Non
         clarify_count=2,
     )
     bound = ports(planned=plan(user_intent="Unclear"), written=Draft(DraftKind.ANSWER, DRAFTED), found=TERSE)
-    state = await played(began, bound, *UP_TO_THE_VERDICT)
+    state = await play(began, bound, *UP_TO_THE_VERDICT)
     await ended(failing(state), sink)
     assert sink.tickets[0].record.issue_summary == "Unclear (asked before: What is steam?; How do I open it?)"
 
@@ -328,7 +330,7 @@ async def test_what_the_summary_says_already_is_not_said_twice() -> None:
         began = talk((problem, "answered"), then="Talk to a human" if flow else "When does it boil?")
         drafted = Draft(DraftKind.ANSWER, DRAFTED)
         bound = ports(planned=plan(wants_human=flow, user_intent=intent), written=drafted, found=TERSE)
-        state = await played(began, bound, *(PLANNED if flow else UP_TO_THE_VERDICT))
+        state = await play(began, bound, *(PLANNED if flow else UP_TO_THE_VERDICT))
         await ended({**state, "guardian": {}} if flow else failing(state), sink)
         assert sink.tickets[0].record.issue_summary == intent
         assert sink.tickets[0].earlier == (problem,)
@@ -341,7 +343,7 @@ async def test_earlier_messages_are_few_short_and_without_what_may_not_leave() -
     began = talk(
         *said, ("How do I hurt somebody?", "refused"), (TELLING, "answered"), ("x" * 3000, "answered"), then="A human!"
     )
-    await ended(await played(began, ports(planned=plan(wants_human=True)), *PLANNED), sink)
+    await ended(await play(began, ports(planned=plan(wants_human=True)), *PLANNED), sink)
     [ticket] = sink.tickets
     assert [len(text) for text in ticket.earlier] == [11, 11, 11, len(ticket.earlier[3]), 1000]
     assert ticket.earlier[:3] == ("Question 3?", "Question 4?", "Question 5?")

@@ -49,15 +49,15 @@ from tests.support.turn import (
     SAFE,
     UP_TO_THE_VERDICT,
     State,
-    asked,
+    begin_turn,
     call,
+    change_report,
     make_result,
-    merged,
+    merge,
     passage,
     plan,
-    played,
+    play,
     ports,
-    reported,
 )
 
 DOWN = ModerationUnavailable("The moderator is down.")
@@ -74,7 +74,7 @@ def tables(state: State) -> list[str]:
 
 async def test_moderation_starts_a_clean_turn() -> None:
     """Every key of the turn before is written anew, so that nothing of it can reach this one."""
-    update = await call("moderation", {**asked(), **DIRTY}, ports()["moderation"])
+    update = await call("moderation", {**begin_turn(), **DIRTY}, ports()["moderation"])
     own = {"question", "moderation", "decisions"}
     assert {key: value for key, value in update.items() if key not in own} == {
         key: value for key, value in fresh_turn().items() if key not in own
@@ -101,7 +101,7 @@ async def test_moderation_starts_a_clean_turn() -> None:
 )
 async def test_moderation_decides_by_its_table(said: Any, context: dict[str, Any], state: str, decision: str) -> None:
     """The state that was found and the run's settings lead to the row of DT-001."""
-    update = await call("moderation", asked(), ports(moderated=said)["moderation"], Context(**context))
+    update = await call("moderation", begin_turn(), ports(moderated=said)["moderation"], Context(**context))
     assert (update["moderation"]["state"], update["moderation"]["decision"]) == (state, decision)
 
 
@@ -116,7 +116,7 @@ async def test_moderation_decides_by_its_table(said: Any, context: dict[str, Any
 async def test_the_fallback_may_accuse_and_may_not_acquit(rules_say: Any, state: str, decision: str) -> None:
     """Where the moderator is down, what the rules find is the state; their finding nothing is not Safe."""
     bound = {"moderator": FakeModerator(DOWN), "fallback": FakeModerator(rules_say), "profile": PROFILE}
-    update = await call("moderation", asked(), bound)
+    update = await call("moderation", begin_turn(), bound)
     assert (update["moderation"]["state"], update["moderation"]["decision"]) == (state, decision)
     assert update["degraded"] == ["moderation: The moderator is down."]
 
@@ -126,7 +126,7 @@ async def test_the_fallback_is_asked_only_where_the_setting_says_so(way: OnUnava
     """`open` and `closed` ask nobody else, and say that moderation was degraded."""
     fallback = FakeModerator(UNSAFE)
     bound = {"moderator": FakeModerator(DOWN), "fallback": fallback, "profile": PROFILE}
-    update = await call("moderation", asked(), bound, Context(on_unavailable=way))
+    update = await call("moderation", begin_turn(), bound, Context(on_unavailable=way))
     assert fallback.seen == []
     assert update["moderation"]["state"] == "unavailable"
     assert update["degraded"]
@@ -135,7 +135,7 @@ async def test_the_fallback_is_asked_only_where_the_setting_says_so(way: OnUnava
 async def test_where_moderation_is_off_nobody_is_asked() -> None:
     """Off means off: the port is not called, and the level is N/A."""
     bound = ports(moderated=DOWN)["moderation"]
-    update = await call("moderation", asked(), bound, Context(guard_mode=GuardMode.OFF))
+    update = await call("moderation", begin_turn(), bound, Context(guard_mode=GuardMode.OFF))
     assert bound["moderator"].seen == bound["fallback"].seen == []
     assert (update["moderation"]["safety_level"], update["degraded"]) == ("N/A", [])
 
@@ -143,13 +143,13 @@ async def test_where_moderation_is_off_nobody_is_asked() -> None:
 async def test_the_moderator_sees_the_message_as_it_will_be_kept() -> None:
     """Control characters and lone surrogates are gone before anybody judges or stores the message."""
     bound = ports()["moderation"]
-    update = await call("moderation", asked("a\x00b\ud800\r\nc"), bound)
+    update = await call("moderation", begin_turn("a\x00b\ud800\r\nc"), bound)
     assert bound["moderator"].seen == [update["question"]["text"]] == ["ab\ufffd\nc"]
 
 
 async def test_the_question_is_the_newest_of_the_user_not_the_last_message() -> None:
     """A repeated id leaves an old answer last; the question is still the user's newest words."""
-    state = asked(history=[HumanMessage("old", id="h")])
+    state = begin_turn(history=[HumanMessage("old", id="h")])
     state["messages"].append(AIMessage("an old answer"))
     assert (await call("moderation", state, ports()["moderation"]))["question"]["id"] == "q"
 
@@ -158,14 +158,14 @@ async def test_the_question_is_the_newest_of_the_user_not_the_last_message() -> 
 async def test_moderation_refuses_what_is_no_message(text: str, key: str) -> None:
     """An empty and an over-long message are errors with a key that names their text."""
     with pytest.raises(InputError) as caught:
-        await call("moderation", asked(text), ports()["moderation"])
+        await call("moderation", begin_turn(text), ports()["moderation"])
     assert caught.value.key == key
 
 
 async def test_moderation_needs_a_message_of_a_user() -> None:
     """A thread in which only the assistant has spoken is an error with a way out."""
     with pytest.raises(InputError) as caught:
-        await call("moderation", {**asked(), "messages": [AIMessage("hello")]}, ports()["moderation"])
+        await call("moderation", {**begin_turn(), "messages": [AIMessage("hello")]}, ports()["moderation"])
     assert caught.value.way_out
 
 
@@ -184,13 +184,13 @@ async def test_the_language_is_one_that_the_profile_speaks(
 ) -> None:
     """The run's setting first, then the message; the profile's first language where neither will do."""
     profile = PROFILE.model_copy(update={"languages": tuple(Language(name) for name in languages)})
-    update = await call("moderation", asked(text), ports(profile=profile)["moderation"], Context(language=wanted))
+    update = await call("moderation", begin_turn(text), ports(profile=profile)["moderation"], Context(language=wanted))
     assert update["question"]["language"] == expected
 
 
 async def test_a_node_without_settings_of_a_run_takes_the_defaults() -> None:
     """`runtime.context` is None where a node is called without one."""
-    view: Any = {"messages": asked()["messages"]}
+    view: Any = {"messages": begin_turn()["messages"]}
     runtime: Any = Runtime()
     update = await moderation(view, runtime, moderator=FakeModerator(SAFE), profile=PROFILE)
     assert update["moderation"]["decision"] == "Continue"
@@ -203,7 +203,7 @@ async def planned(
     state: State | None = None, context: Context | None = None, **changes: Any
 ) -> tuple[State, dict[str, Any]]:
     bound = ports(**changes)
-    before = await played(state or asked(), bound, "moderation", context=context)
+    before = await play(state or begin_turn(), bound, "moderation", context=context)
     return await call("sgr_plan", before, bound["sgr_plan"], context), bound
 
 
@@ -247,7 +247,7 @@ async def test_thresholds_are_those_of_the_run_and_are_recorded() -> None:
 @pytest.mark.parametrize(("asked_before", "action"), [(0, "clarify"), (1, "clarify"), (2, "normal"), (3, "normal")])
 async def test_no_more_than_two_questions_are_asked_in_a_row(asked_before: int, action: str) -> None:
     """After two clarifications of a thread an unclear request goes on with what is known."""
-    update, bound = await planned(asked(clarify_count=asked_before), planned=plan(intent_confidence=0.2))
+    update, bound = await planned(begin_turn(clarify_count=asked_before), planned=plan(intent_confidence=0.2))
     assert update["action"] == action
     assert bound["sgr_plan"]["planner"].requests[0].clarifications == asked_before
 
@@ -263,7 +263,7 @@ async def test_casual_needs_the_lexicon() -> None:
     """A planner that calls a question CASUAL, which asks for no evidence, is not believed."""
     update, _ = await planned(planned=plan(request_type=RequestType.CASUAL))
     assert (update["request_type"], update["track"]) == ("KNOWLEDGE_QA", "QUALITY")
-    update, _ = await planned(asked("Hello!"), planned=plan(request_type=RequestType.CASUAL, spam_score=0.9))
+    update, _ = await planned(begin_turn("Hello!"), planned=plan(request_type=RequestType.CASUAL, spam_score=0.9))
     assert (update["request_type"], update["track"], update["action"]) == ("CASUAL", "FAST", "normal")
 
 
@@ -285,7 +285,7 @@ async def test_the_contract_is_that_of_the_request_type() -> None:
 )
 async def test_the_request_policy_is_checked_by_role(text: str, role: str, status: str) -> None:
     """A rule denies a request to every role but those it excepts."""
-    update, _ = await planned(asked(text), Context(role=role))
+    update, _ = await planned(begin_turn(text), Context(role=role))
     assert update["request_policy"]["status"] == status
 
 
@@ -304,7 +304,7 @@ async def test_a_role_may_ask_for_what_it_has_sources_for(
 ) -> None:
     """An unknown role may ask nothing, one without sources only talk; what is merely not connected is no denial."""
     text = "Hello!" if request_type is RequestType.CASUAL else "When does the kettle boil?"
-    update, _ = await planned(asked(text), Context(role=role), planned=plan(request_type=request_type))
+    update, _ = await planned(begin_turn(text), Context(role=role), planned=plan(request_type=request_type))
     assert update["request_policy"]["rules"] == rules
     assert update["request_policy"]["status"] == ("violated" if rules else "ok")
 
@@ -340,7 +340,7 @@ SAID = (
 async def test_neither_planner_nor_drafter_is_sent_what_moderation_stopped() -> None:
     """The history holds the user's words and what the user saw, without turns that moderation stopped."""
     bound = ports()
-    await played(asked(history=TALK), bound, "moderation", "sgr_plan", "inject_synthetic", "retrieve", "draft")
+    await play(begin_turn(history=TALK), bound, "moderation", "sgr_plan", "inject_synthetic", "retrieve", "draft")
     assert bound["sgr_plan"]["planner"].requests[0].history == SAID
     assert bound["draft"]["drafter"].requests[0].history == SAID
 
@@ -351,7 +351,7 @@ async def test_neither_planner_nor_drafter_is_sent_what_moderation_stopped() -> 
 @pytest.mark.parametrize("action", SGRAction)
 async def test_the_synthetic_message_is_plain_data_with_its_marks(action: SGRAction) -> None:
     """Analysis and response are two strings beside the marks; no message object can leak into a stream."""
-    before = {**asked(), **(await played(asked(), ports(), "moderation", "sgr_plan")), "action": str(action)}
+    before = {**begin_turn(), **(await play(begin_turn(), ports(), "moderation", "sgr_plan")), "action": str(action)}
     update = (await call("inject_synthetic", before, ports()["inject_synthetic"]))["synthetic"]
     assert update["additional_kwargs"] == {"sgr_injected": True, "sgr_action": str(action), "sgr_turn": "q"}
     assert update["analysis"].strip()
@@ -361,7 +361,7 @@ async def test_the_synthetic_message_is_plain_data_with_its_marks(action: SGRAct
 async def test_an_unsafe_request_is_analysed_with_its_categories() -> None:
     """The analysis of guardian_block names moderation's categories; the response does not."""
     bound = ports(moderated=UNSAFE)
-    state = await played(asked(), bound, "moderation", "sgr_plan", context=Context(guard_mode=GuardMode.REPORT))
+    state = await play(begin_turn(), bound, "moderation", "sgr_plan", context=Context(guard_mode=GuardMode.REPORT))
     synthetic = (await call("inject_synthetic", state, bound["inject_synthetic"]))["synthetic"]
     assert "Jailbreak" in synthetic["analysis"]
     assert "Jailbreak" not in synthetic["response"]
@@ -377,7 +377,7 @@ async def retrieved(
 ) -> tuple[State, list[SearchRequest], dict[Source, list[SearchRequest]]]:
     """Return the update of `retrieve`, all requests, and the requests by source; the state has one passage already."""
     bound = ports(**changes)
-    state = await played(asked(), bound, "moderation", "sgr_plan", "inject_synthetic", context=context)
+    state = await play(begin_turn(), bound, "moderation", "sgr_plan", "inject_synthetic", context=context)
     if retry_count:
         had = [passage(7, snippet="Had before."), passage(8, source=Source.POLICY, ref="policy:8#0", snippet="A rule.")]
         evidence = [item.model_dump(mode="json") for item in had]
@@ -395,7 +395,9 @@ async def test_only_sources_of_the_request_type_and_the_role_are_asked(request_t
     text = "Hello!" if request_type is RequestType.CASUAL else "When does the kettle boil?"
     bound = ports(planned=plan(request_type=request_type), kinds=ALL)
     context = Context(role=role)
-    state = await played(asked(text), bound, "moderation", "sgr_plan", "inject_synthetic", "retrieve", context=context)
+    state = await play(
+        begin_turn(text), bound, "moderation", "sgr_plan", "inject_synthetic", "retrieve", context=context
+    )
     sources = bound["retrieve"]["sources"]
     used = {kind for kind, source in sources.items() if source.requests}
     rule = EVIDENCE.decide(request_type=request_type).outcome
@@ -433,7 +435,7 @@ async def test_a_source_that_is_down_does_not_stop_the_others() -> None:
     """What could not be asked stands in the traces and in `degraded`; what was found stays."""
     bound = ports(kinds=(Source.DOC, Source.POLICY))
     bound["retrieve"]["sources"][Source.POLICY] = FakeSource(Source.POLICY, SourceUnavailable("Away.", "Wait."))
-    state = await played(asked(), bound, "moderation", "sgr_plan", "inject_synthetic")
+    state = await play(begin_turn(), bound, "moderation", "sgr_plan", "inject_synthetic")
     update = await call("retrieve", state, bound["retrieve"])
     assert len(update["evidence"]) == 2
     assert update["degraded"] == ["policy: Away. Wait."]
@@ -542,7 +544,7 @@ async def drafted(
     state: State | None = None, context: Context | None = None, **changes: Any
 ) -> tuple[State, DraftRequest]:
     bound = ports(**changes)
-    before = await played(state or asked(), bound, *UP_TO_THE_VERDICT[:4], context=context)
+    before = await play(state or begin_turn(), bound, *UP_TO_THE_VERDICT[:4], context=context)
     update = await call("draft", before, bound["draft"], context)
     return update, bound["draft"]["drafter"].requests[-1]
 
@@ -569,7 +571,7 @@ async def test_the_drafter_is_given_what_it_needs() -> None:
 async def test_a_retry_tells_the_drafter_why() -> None:
     """The reasons, the actions and the draft that failed are part of the next request."""
     bound = ports(written=[Draft(DraftKind.ANSWER, "It boils at 999 degrees [1]."), Draft(DraftKind.ANSWER, ANSWER)])
-    state = await played(asked(), bound, *UP_TO_THE_VERDICT, "retry_bump", "retrieve", "draft")
+    state = await play(begin_turn(), bound, *UP_TO_THE_VERDICT, "retry_bump", "retrieve", "draft")
     request = bound["draft"]["drafter"].requests[1]
     assert request.reasons == ("value_not_in_cited_evidence=[999]",)
     assert request.actions == (RequiredAction.REGENERATE_DRAFT,)
@@ -582,13 +584,13 @@ async def test_a_drafter_that_wants_to_search_is_heard_twice_a_turn() -> None:
     wish = Draft(DraftKind.ABSTENTION, "", searches=("boiling point", "pressure"))
     bound = ports(written=[wish, wish, wish])
     context = Context(search_by=SearchBy.MODEL)
-    state = await played(asked(), bound, *UP_TO_THE_VERDICT[:5], context=context)
+    state = await play(begin_turn(), bound, *UP_TO_THE_VERDICT[:5], context=context)
     assert (state["searches_wanted"], state["searches_made"]) == (["boiling point", "pressure"], 1)
-    state = await played(state, bound, "retrieve", "draft", context=context)
+    state = await play(state, bound, "retrieve", "draft", context=context)
     asked_for = [trace["query"] for trace in state["query_traces"]]
     assert asked_for == ["When does the kettle boil?", "boiling point", "pressure"]
     assert [item["ref"] for item in state["evidence"]] == ["doc:1#0", "doc:2#0"]
-    state = await played(state, bound, "retrieve", "draft", context=context)
+    state = await play(state, bound, "retrieve", "draft", context=context)
     assert (state["searches_made"], state["draft_kind"]) == (2, "abstention")
     assert [request.searches_left for request in bound["draft"]["drafter"].requests] == [2, 1, 0]
 
@@ -612,7 +614,7 @@ async def test_a_plan_without_a_tool_call_has_the_synthetic_message_alone() -> N
     """Where no tool was called, DT-004 is asked about the synthetic message, whatever the run says."""
     context = Context(plan_trace=PlanTrace.TOOL_RESULT)
     bound = ports()
-    before = await played(asked(), bound, *UP_TO_THE_VERDICT[:4], context=context)
+    before = await play(begin_turn(), bound, *UP_TO_THE_VERDICT[:4], context=context)
     update = await call("draft", {**before, "tool_trace": {}}, bound["draft"], context)
     assert update["decisions"][-1]["row"] == "model"
     assert bound["draft"]["drafter"].requests[0].synthetic
@@ -622,7 +624,7 @@ async def test_no_draft_offers_the_planning_tool_again() -> None:
     """DT-003 is asked for each draft: accepted for the first, mid-turn on a retry and after a search of the drafter."""
     wrong = [Draft(DraftKind.ANSWER, f"It boils at {n} degrees [1].") for n in (888, 999)]
     bound = ports(written=wrong)
-    state = await played(asked(), bound, *UP_TO_THE_VERDICT, "retry_bump", "retrieve", "draft")
+    state = await play(begin_turn(), bound, *UP_TO_THE_VERDICT, "retry_bump", "retrieve", "draft")
     assert [line["row"] for line in state["decisions"] if line["table"] == "DT-003"] == [
         "planning",
         "accepted",
@@ -630,8 +632,8 @@ async def test_no_draft_offers_the_planning_tool_again() -> None:
     ]
     wish = Draft(DraftKind.ABSTENTION, "", searches=("boiling point",))
     searching = ports(written=[wish, wrong[0]])
-    state = await played(
-        asked(), searching, *UP_TO_THE_VERDICT[:5], "retrieve", "draft", context=Context(search_by=SearchBy.MODEL)
+    state = await play(
+        begin_turn(), searching, *UP_TO_THE_VERDICT[:5], "retrieve", "draft", context=Context(search_by=SearchBy.MODEL)
     )
     assert [line["row"] for line in state["decisions"] if line["table"] == "DT-003"][1:] == ["accepted", "mid-turn"]
     for ports_of in (bound, searching):
@@ -641,7 +643,7 @@ async def test_no_draft_offers_the_planning_tool_again() -> None:
 
 async def test_fast_without_evidence_is_restricted() -> None:
     """On FAST with nothing found, the drafter is told to claim nothing definite."""
-    _, request = await drafted(asked("Hello!"), planned=plan(request_type=RequestType.CASUAL))
+    _, request = await drafted(begin_turn("Hello!"), planned=plan(request_type=RequestType.CASUAL))
     assert request.restricted is True
 
 
@@ -649,7 +651,7 @@ async def test_fast_without_evidence_is_restricted() -> None:
 
 
 async def judged_turn(context: Context | None = None, state: State | None = None, **changes: Any) -> State:
-    return await played(state or asked(), ports(**changes), *UP_TO_THE_VERDICT, context=context)
+    return await play(state or begin_turn(), ports(**changes), *UP_TO_THE_VERDICT, context=context)
 
 
 async def test_a_grounded_answer_passes() -> None:
@@ -753,7 +755,9 @@ async def test_an_abstention_gets_one_wider_search() -> None:
 async def test_a_denied_request_fails_with_the_rules_own_action() -> None:
     """Where the request's policy was violated, nothing was drafted, and the verdict says so."""
     bound = ports()
-    state = await played(asked("Show me other people's kettles"), bound, "moderation", "sgr_plan", "inject_synthetic")
+    state = await play(
+        begin_turn("Show me other people's kettles"), bound, "moderation", "sgr_plan", "inject_synthetic"
+    )
     report = (await call("guardian_verify", state, bound["guardian_verify"]))["guardian"]
     assert (report["verdict"], report["reasons"]) == ("FAIL", ["policy_violation=[other-people]"])
     assert (report["required_actions"], report["risk_level"]) == (["SAFE_REFUSAL"], "high")
@@ -784,7 +788,7 @@ async def test_a_required_source_that_could_not_be_asked_is_unchecked() -> None:
     """A request that only the database can answer, with the database down, goes to a person."""
     bound = ports(planned=plan(request_type=RequestType.STATUS_METRIC), kinds=(Source.DB, Source.POLICY))
     bound["retrieve"]["sources"][Source.DB] = FakeSource(Source.DB, SourceUnavailable("Away."))
-    state = await played(asked(), bound, *UP_TO_THE_VERDICT, context=Context(role="operator"))
+    state = await play(begin_turn(), bound, *UP_TO_THE_VERDICT, context=Context(role="operator"))
     assert state["guardian"]["reasons"] == ["could_not_check=[db]"]
     assert state["guardian"]["required_actions"] == ["ESCALATE_TO_HUMAN"]
 
@@ -810,7 +814,7 @@ async def test_retry_bump_adds_one(before: int) -> None:
 async def test_finalize_writes_the_verified_answer_once() -> None:
     """Final answer, message and result hold the same text, and the thread's questions are counted anew."""
     bound = ports()
-    state = await played(asked(clarify_count=2), bound, *UP_TO_THE_VERDICT, "finalize")
+    state = await play(begin_turn(clarify_count=2), bound, *UP_TO_THE_VERDICT, "finalize")
     assert state["final_answer"].startswith("The kettle boils at 100 degrees [1].")
     assert str(state["messages"][-1].content) == state["final_answer"] == state["result"]["answer_text"]
     assert state["messages"][-1].additional_kwargs == {"turn_id": "q", "outcome": "answered"}
@@ -820,7 +824,7 @@ async def test_finalize_writes_the_verified_answer_once() -> None:
 
 async def test_the_result_holds_the_whole_turn() -> None:
     """Plan, trace, analysis, moderation, decisions, queries, articles and report are in the result."""
-    result = (await played(asked(), ports(), *UP_TO_THE_VERDICT, "finalize"))["result"]
+    result = (await play(begin_turn(), ports(), *UP_TO_THE_VERDICT, "finalize"))["result"]
     assert result["plan"]["action_plan"] == ["ACTION-PLAN"]
     assert result["tool_trace"]["planner"] == "fake"
     assert "ACTION-PLAN" in result["synthetic_analysis"]
@@ -835,8 +839,8 @@ async def test_the_result_holds_the_whole_turn() -> None:
 async def test_an_answer_that_is_written_again_replaces_itself() -> None:
     """The answer's id is made from the turn's, so a repeat after a crash adds no second message."""
     bound = ports()
-    state = await played(asked(), bound, *UP_TO_THE_VERDICT, "finalize")
-    again = merged(state, await call("finalize", state, bound["finalize"]))
+    state = await play(begin_turn(), bound, *UP_TO_THE_VERDICT, "finalize")
+    again = merge(state, await call("finalize", state, bound["finalize"]))
     assert [message.id for message in again["messages"]] == ["q", "q-answer"]
 
 
@@ -844,7 +848,7 @@ async def test_an_answer_that_is_written_again_replaces_itself() -> None:
 
 
 async def ended(*nodes: str, state: State | None = None, context: Context | None = None, **changes: Any) -> State:
-    return await played(state or asked(), ports(**changes), *nodes, "safe_exit", context=context)
+    return await play(state or begin_turn(), ports(**changes), *nodes, "safe_exit", context=context)
 
 
 PLANNED = ("moderation", "sgr_plan", "inject_synthetic")
@@ -911,14 +915,14 @@ async def test_a_refused_user_does_not_read_the_intent_again() -> None:
 @pytest.mark.parametrize(("before", "after"), [(0, 1), (1, 2)])
 async def test_a_question_asked_back_counts(before: int, after: int) -> None:
     """A clarification adds one to the thread's count."""
-    state = await ended(*PLANNED, state=asked(clarify_count=before), planned=plan(intent_confidence=0.1))
+    state = await ended(*PLANNED, state=begin_turn(clarify_count=before), planned=plan(intent_confidence=0.1))
     assert state["clarify_count"] == after
 
 
 @pytest.mark.parametrize("changes", [{"planned": plan(spam_score=0.9)}, {"planned": plan(wants_human=True)}])
 async def test_any_other_end_sets_the_count_back(changes: dict[str, Any]) -> None:
     """What is not a clarification ends the row of questions."""
-    assert (await ended(*PLANNED, state=asked(clarify_count=1), **changes))["clarify_count"] == 0
+    assert (await ended(*PLANNED, state=begin_turn(clarify_count=1), **changes))["clarify_count"] == 0
 
 
 async def test_a_thread_without_questions_left_is_handed_over() -> None:
@@ -930,7 +934,7 @@ async def test_a_thread_without_questions_left_is_handed_over() -> None:
         ([], 0, "clarification", HandOffOutcome.USER_FOLLOWUP_NEEDED),
         ([], 2, "handed_off", HandOffOutcome.ESCALATION_REQUIRED),
     ]:
-        end = await ended(*UP_TO_THE_VERDICT, state=asked(clarify_count=count), written=asks, found=found)
+        end = await ended(*UP_TO_THE_VERDICT, state=begin_turn(clarify_count=count), written=asks, found=found)
         assert end["result"]["outcome"] == outcome
         assert end["result"]["hand_off"]["outcome"] == handed
         assert end["result"]["hand_off"]["engineer_intervention_needed"] == (outcome == "handed_off")
@@ -941,8 +945,8 @@ async def test_a_thread_without_questions_left_is_handed_over() -> None:
 async def test_pages_are_shown_where_the_question_lacks_nothing() -> None:
     """A draft that does not pass asks for nothing: the pages that were found are shown, each with one sentence of it."""
     wrong = Draft(DraftKind.ANSWER, "It boils at 999 degrees [1].")
-    state = await played(asked(), ports(written=wrong), *UP_TO_THE_VERDICT)
-    state = merged({**state, "retry_count": 2}, await call("guardian_verify", {**state, "retry_count": 2}, {}))
+    state = await play(begin_turn(), ports(written=wrong), *UP_TO_THE_VERDICT)
+    state = merge({**state, "retry_count": 2}, await call("guardian_verify", {**state, "retry_count": 2}, {}))
     end = await call("safe_exit", state, ports()["safe_exit"])
     assert end["result"]["outcome"] == Outcome.PAGES_SHOWN
     assert [page["title"] for page in end["result"]["pages"]] == ["Page 1", "Page 2"]
@@ -958,8 +962,8 @@ async def test_pages_are_shown_where_the_question_lacks_nothing() -> None:
 async def test_a_hand_off_says_in_front_what_was_searched_and_what_is_missing() -> None:
     """Where there is nothing to show and nothing to ask, the text begins with what was looked for in vain."""
     bound = ports(found=[], written=Draft(DraftKind.ABSTENTION, "Nothing."))
-    state = await played(asked(), bound, *UP_TO_THE_VERDICT)
-    state = merged(state, await call("guardian_verify", {**state, "widened": True, "retry_count": 1}, {}))
+    state = await play(begin_turn(), bound, *UP_TO_THE_VERDICT)
+    state = merge(state, await call("guardian_verify", {**state, "widened": True, "retry_count": 1}, {}))
     end = await call("safe_exit", state, bound["safe_exit"])
     assert end["result"]["outcome"] == Outcome.HANDED_OFF
     assert end["final_answer"].startswith(
@@ -973,7 +977,7 @@ async def test_only_the_question_that_was_judged_is_asked() -> None:
     A report of an older version does not say what it is about: nothing that was drafted is asked then.
     """
     bound = ports(written=Draft(DraftKind.CLARIFICATION, "Which kettle is it?"))
-    state = await played(asked(), bound, *UP_TO_THE_VERDICT)
+    state = await play(begin_turn(), bound, *UP_TO_THE_VERDICT)
     edits: list[State] = [
         {"draft_answer": "Which teapot is it?"},
         {"draft_kind": "answer"},
@@ -1001,7 +1005,7 @@ async def test_only_the_question_that_was_judged_is_asked() -> None:
 async def test_a_drafted_question_is_not_asked_again_in_the_same_words() -> None:
     """The same words would bring the same reply: pages are shown in their place."""
     bound = ports(written=Draft(DraftKind.CLARIFICATION, "Which kettle is it?"))
-    state = await played(asked(), bound, *UP_TO_THE_VERDICT)
+    state = await play(begin_turn(), bound, *UP_TO_THE_VERDICT)
     end = await call("safe_exit", state, bound["safe_exit"])
     assert end["result"]["outcome"] == Outcome.CLARIFICATION
     before = [AIMessage(end["final_answer"], id="before"), *state["messages"]]
@@ -1013,7 +1017,7 @@ async def test_a_drafted_question_is_not_asked_again_in_the_same_words() -> None
 async def test_an_error_names_a_node_and_nothing_else(node: Any) -> None:
     """The user reads which node failed; another text in its place, as after an edit, is not said."""
     bound = ports()
-    state = await played(asked(), bound, *UP_TO_THE_VERDICT)
+    state = await play(begin_turn(), bound, *UP_TO_THE_VERDICT)
     end = await call("safe_exit", {**state, "error": {"node": node, "kind": "x", "key": ""}}, bound["safe_exit"])
     assert (end["result"]["outcome"], end["result"]["block_reason"]) == (Outcome.ERROR, "error_in_safe_exit")
     assert "password" not in end["final_answer"]
@@ -1023,7 +1027,7 @@ async def test_an_error_names_a_node_and_nothing_else(node: Any) -> None:
 async def test_a_search_without_a_report_promises_nothing(edit: State) -> None:
     """A plan to be searched for ends nowhere by itself: the turn ends with an error, and not with what it would look up."""
     bound = ports()
-    state = await played(asked(), bound, *UP_TO_THE_VERDICT)
+    state = await play(begin_turn(), bound, *UP_TO_THE_VERDICT)
     end = await call("safe_exit", {**state, **edit}, bound["safe_exit"])
     assert end["result"]["outcome"] == Outcome.ERROR
     assert "look this up" not in end["final_answer"]
@@ -1043,7 +1047,7 @@ async def test_a_search_without_a_report_promises_nothing(edit: State) -> None:
 async def test_finalize_writes_nothing_but_what_passed(edit: State) -> None:
     """PASS belongs to one draft of one kind, over one evidence, of one turn; anything else is an error with a way out."""
     bound = ports()
-    state = await played(asked(), bound, *UP_TO_THE_VERDICT)
+    state = await play(begin_turn(), bound, *UP_TO_THE_VERDICT)
     with pytest.raises(NotJudged) as caught:
         await call("finalize", {**state, **edit}, bound["finalize"])
     assert caught.value.way_out
@@ -1052,7 +1056,7 @@ async def test_finalize_writes_nothing_but_what_passed(edit: State) -> None:
 async def test_a_verdict_that_is_no_pass_is_not_finalized() -> None:
     """The hash alone is no PASS, and a verdict that was edited is none either."""
     bound = ports(written=Draft(DraftKind.ANSWER, "It boils at 999 degrees [1]."))
-    state = await played(asked(), bound, *UP_TO_THE_VERDICT)
+    state = await play(begin_turn(), bound, *UP_TO_THE_VERDICT)
     assert state["guardian"]["judged_hash"]
     for verdict in ("RETRY", "FAIL", "PASS"):
         with pytest.raises(NotJudged):
@@ -1090,8 +1094,8 @@ async def test_no_failed_draft_is_shown() -> None:
     drafted_text = "The kettle sings SECRET-DRAFT at 999 degrees."
     for found, outcome in [(None, Outcome.PAGES_SHOWN), ([passage(1, snippet="Hot.")], Outcome.HANDED_OFF)]:
         bound = ports(written=Draft(DraftKind.ANSWER, drafted_text), found=found)
-        state = await played(asked(clarify_count=2), bound, *UP_TO_THE_VERDICT)
-        failed = reported(state, required_actions=["ASK_MINIMAL_QUESTION"])
+        state = await play(begin_turn(clarify_count=2), bound, *UP_TO_THE_VERDICT)
+        failed = change_report(state, required_actions=["ASK_MINIMAL_QUESTION"])
         end = await call("safe_exit", failed, bound["safe_exit"])
         assert "SECRET-DRAFT" not in end["final_answer"]
         assert "SECRET-DRAFT" not in str(end["result"]["hand_off"])
@@ -1102,7 +1106,7 @@ async def test_no_failed_draft_is_shown() -> None:
 @pytest.mark.parametrize(("key", "words"), [("empty", ("empty", "пуст")), ("too_long", ("20,000", "20,000"))])
 async def test_input_errors_have_their_own_words(language: Language, key: str, words: tuple[str, str]) -> None:
     """A message that cannot be taken is answered with what is wrong with it, in the language of the message."""
-    state = asked("Hello?" if language is Language.EN else "Привет?")
+    state = begin_turn("Hello?" if language is Language.EN else "Привет?")
     state["error"] = {"node": "moderation", "kind": "InputError", "message": "x", "key": key}
     end = await call("safe_exit", state, ports()["safe_exit"])
     assert words[0 if language is Language.EN else 1] in end["final_answer"]
@@ -1113,7 +1117,7 @@ async def test_input_errors_have_their_own_words(language: Language, key: str, w
 @pytest.mark.parametrize("node", UP_TO_THE_VERDICT)
 async def test_an_error_is_owned_up_to(node: str) -> None:
     """Whatever node failed, the user is told so and how to go on; the error's own text is not shown."""
-    state = await played(asked(), ports(), *UP_TO_THE_VERDICT[: UP_TO_THE_VERDICT.index(node)])
+    state = await play(begin_turn(), ports(), *UP_TO_THE_VERDICT[: UP_TO_THE_VERDICT.index(node)])
     state["error"] = {"node": node, "kind": "ValueError", "message": "SECRET-MESSAGE", "key": ""}
     end = await call("safe_exit", state, ports()["safe_exit"])
     assert (end["result"]["outcome"], end["result"]["block_reason"]) == ("error", f"error_in_{node}")
@@ -1127,18 +1131,18 @@ async def test_a_request_that_a_rule_leaves_to_a_person_says_so() -> None:
     rule = {"id": "money", "pattern": "refund", "action": "ESCALATE_TO_HUMAN"}
     profile = PROFILE.model_copy(update={"policy": (PolicyRule.model_validate(rule),)})
     path = ("moderation", "sgr_plan", "inject_synthetic", "guardian_verify", "safe_exit")
-    end = await played(asked("I want a refund for the kettle"), ports(profile=profile), *path)
+    end = await play(begin_turn("I want a refund for the kettle"), ports(profile=profile), *path)
     assert end["result"]["outcome"] == "handed_off"
     assert "The rules of this service" in end["final_answer"]
 
 
 async def test_a_question_is_answered_once() -> None:
     """A turn without a new message of the user is an error that says so; it replaces no earlier answer."""
-    first = await played(asked(), ports(), *UP_TO_THE_VERDICT, "finalize")
+    first = await play(begin_turn(), ports(), *UP_TO_THE_VERDICT, "finalize")
     with pytest.raises(InputError, match="no message of a user"):
         await call("moderation", first, ports()["moderation"])
     error = {"node": "moderation", "kind": "InputError", "message": "m", "key": "nothing_new"}
-    again = await played({**first, **fresh_turn(), "error": error}, ports(), "safe_exit")
+    again = await play({**first, **fresh_turn(), "error": error}, ports(), "safe_exit")
     assert [str(message.text) for message in again["messages"]][:2] == [str(m.text) for m in first["messages"]]
     assert len(again["messages"]) == 3
     assert "no new message" in again["final_answer"]
@@ -1175,7 +1179,7 @@ async def test_planning_ahead_is_begun_and_dropped_with_the_decision(
     """The plan is begun before moderation speaks, and dropped on Block; where nobody moderates, there is no ahead."""
     ahead = Ahead()
     bound = {**ports(moderated=moderated)["moderation"], "ahead": ahead}
-    await call("moderation", asked(), bound, Context(guard_mode=mode))
+    await call("moderation", begin_turn(), bound, Context(guard_mode=mode))
     assert (ahead.begun, ahead.dropped) == (begun, dropped)
 
 
@@ -1189,5 +1193,5 @@ async def test_a_moderation_that_breaks_leaves_no_plan_behind() -> None:
     ahead = Ahead()
     bound = {**ports()["moderation"], "moderator": Broken(), "ahead": ahead}
     with pytest.raises(RuntimeError):
-        await call("moderation", asked(), bound)
+        await call("moderation", begin_turn(), bound)
     assert ahead.dropped == ["q"]

@@ -14,7 +14,7 @@ from contracts.enums import DraftKind, SafetyLevel, SGRAction, Verdict
 from contracts.errors import NotJudged
 from contracts.ports import Draft
 from contracts.state import ChatState, fresh_turn
-from tests.support.turn import NODES, UP_TO_THE_VERDICT, State, asked, call, make_result, plan, played, ports
+from tests.support.turn import NODES, UP_TO_THE_VERDICT, State, begin_turn, call, make_result, plan, play, ports
 
 CHANNELS = set(get_type_hints(ChatState))
 END = {"final_answer", "messages", "result", "clarify_count"}
@@ -94,7 +94,7 @@ REFUSED = Draft(DraftKind.ANSWER, "The kettle boils at 999 degrees [1].")
 async def turn(**changes: Any) -> tuple[State, dict[str, Any]]:
     """Return the state of a turn that has its verdict, with a history, and the ports that made it."""
     bound = ports(**changes)
-    return await played(asked(history=HISTORY), bound, *UP_TO_THE_VERDICT), bound
+    return await play(begin_turn(history=HISTORY), bound, *UP_TO_THE_VERDICT), bound
 
 
 async def test_every_turn_has_nine_nodes() -> None:

@@ -57,10 +57,8 @@ from contracts.result import Diagnostics, ShownPage, StructuredAgentResult
 from nodes.draft import WITHOUT_THE_MODEL
 from rendering.answers import verified_answer
 from rendering.hand_off import hand_off_text
-from tests.assistant.test_ask_explain import PAGES
-from tests.graph.test_whole_turns import CALM, SAFE
-from tests.graph.test_whole_turns import turn as run_turn
 from tests.support.cli_helpers import PROFILE as SHELF
+from tests.support.whole_turns import CALM, PAGES, SAFE, run_turn
 
 PROFILE = deployment(str(SHELF), {"GUARDIAN_DATA_DIR": "nowhere"}).profile
 EN, RU = Look(PROFILE, Language.EN), Look(PROFILE, Language.RU)

@@ -9,13 +9,13 @@ from hypothesis import given
 
 from adapters.fakes.planning import FakePlanner
 from adapters.planning.offline import OfflinePlanner
-from contracts.calls import ModelCall
 from contracts.enums import Language
-from contracts.errors import PlanningFailed, SourceUnavailable
+from contracts.errors import PlanningFailed
 from contracts.ports import Planner, PlanReply, PlanRequest
 from language.clean import clean
 from tests.support.examples import examples
 from tests.support.ports.planner_conformance import TEXTS, PlannerConformance, check, requests
+from tests.support.ports.probes import BrokenProbe, Probe
 from tests.support.turn import PROFILE, plan
 from tests.support.wire.models import bench
 from tests.support.wire.server_process import FakeServer, fake_server
@@ -34,29 +34,6 @@ def server(running: FakeServer) -> FakeServer:
     """The scripted server without a script, and nothing asked yet."""
     running.reset()
     return running
-
-
-class Probe:
-    """Says of every text what it was told to say."""
-
-    def __init__(self, topic: float = 0.8) -> None:
-        self.topic = topic
-        self.texts: list[str] = []
-
-    async def on_topic(self, text: str, made: list[ModelCall] | None = None) -> float:
-        self.texts.append(text)
-        return self.topic
-
-    async def mend(self, text: str) -> str:
-        return text
-
-
-class BrokenProbe:
-    async def on_topic(self, text: str, made: list[ModelCall] | None = None) -> float:
-        raise SourceUnavailable("The index is away.", "Index again.")
-
-    async def mend(self, text: str) -> str:
-        return text
 
 
 class TestOffline(PlannerConformance):

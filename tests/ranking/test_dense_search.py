@@ -15,7 +15,7 @@ from contracts.calls import ModelCall
 from contracts.enums import CallPurpose, Language, Source
 from contracts.ports import SearchReply, SearchRequest
 from tests.support.markdown_pages import write
-from tests.support.shelves import ENGLISH, KEY, PAGES, UNSHARED, embedder, filled, shelf
+from tests.support.shelves import ENGLISH, KEY, PAGES, UNSHARED, embedder, fill_vectors, shelf
 from tests.support.wire.server_process import FakeServer, fake_server
 
 
@@ -24,7 +24,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A knowledge base with the vectors of both languages."""
     kb = shelf(tmp_path_factory.mktemp("library"))
     with fake_server() as server:
-        assert filled(kb, embedder(server.url)).missing == 0
+        assert fill_vectors(kb, embedder(server.url)).missing == 0
     return kb
 
 
@@ -77,7 +77,7 @@ def test_an_english_word_asked_of_russian_documents_is_as_without_an_english_mod
 
 def test_only_passages_in_the_models_languages_get_a_vector(tmp_path: Path, server: FakeServer) -> None:
     """An English-only model never reads a Russian page."""
-    filled(shelf(tmp_path), embedder(server.url, languages=ENGLISH))
+    fill_vectors(shelf(tmp_path), embedder(server.url, languages=ENGLISH))
     sent = queries_asked(server)
     assert any("kettle" in text for text in sent)
     assert not any("чайник" in text.lower() for text in sent)
@@ -117,7 +117,7 @@ def test_a_filter_holds_for_what_meaning_finds(tmp_path: Path, server: FakeServe
     kb = tmp_path / "kb"
     ingest(docs, directory=kb)
     model = embedder(server.url)
-    filled(kb, model)
+    fill_vectors(kb, model)
     assert keys(ask(kb, UNSHARED, model)) == ["docs/b.md"]
     assert keys(ask(kb, UNSHARED, model, version="1")) == ["docs/a.md"]
     assert keys(ask(kb, UNSHARED, model, exclude=frozenset({"docs/b.md"}))) == []
@@ -141,15 +141,15 @@ def test_a_vector_is_asked_for_once(tmp_path: Path, server: FakeServer) -> None:
     kb = shelf(tmp_path)
     seen: list[tuple[int, int]] = []
     model = embedder(server.url)
-    report = filled(kb, model, lambda done, total: seen.append((done, total)))
+    report = fill_vectors(kb, model, lambda done, total: seen.append((done, total)))
     assert (report.asked, report.kept, report.missing, report.fault) == (6, 6, 0, "")
     assert seen == [(6, 6)]
     server.clear()
-    assert filled(kb, embedder(server.url)).asked == 0
+    assert fill_vectors(kb, embedder(server.url)).asked == 0
     assert server.requests() == []
     write(tmp_path / "docs", {"en/kettle.md": "# The kettle\n\nIt whistles now.\n"}, aged=False)
     ingest(tmp_path / "docs", directory=kb)
-    report = filled(kb, embedder(server.url))
+    report = fill_vectors(kb, embedder(server.url))
     assert (report.asked, report.kept) == (1, 6)
     asked = queries_asked(server)
     assert "whistles" in asked[0]
@@ -159,9 +159,12 @@ def test_a_vector_is_asked_for_once(tmp_path: Path, server: FakeServer) -> None:
 def test_another_model_is_asked_anew(tmp_path: Path, server: FakeServer) -> None:
     """Vectors belong to the model that made them: a changed name, or words before a passage, makes all of them again."""
     kb = shelf(tmp_path)
-    assert filled(kb, embedder(server.url)).asked == 6
-    assert filled(kb, embedder(server.url, model="another")).asked == 6
-    assert filled(kb, HttpEmbedder(embedder(server.url, model="another")._access, text_prefix="passage: ")).asked == 6
+    assert fill_vectors(kb, embedder(server.url)).asked == 6
+    assert fill_vectors(kb, embedder(server.url, model="another")).asked == 6
+    assert (
+        fill_vectors(kb, HttpEmbedder(embedder(server.url, model="another")._access, text_prefix="passage: ")).asked
+        == 6
+    )
     assert any(text.startswith("passage: The") for text in queries_asked(server))
 
 
@@ -183,12 +186,12 @@ def test_a_run_that_breaks_off_goes_on_where_it_stopped(tmp_path: Path, server: 
     pages = {f"{n:02}.md": f"# Page {n}\n\nSubject number{n} of the shelf.\n" for n in range(40)}
     kb = shelf(tmp_path, pages)
     server.script([{"when": {"purpose": "embedding", "attempt": 2}, "reply": {"status": 400}}])
-    report = filled(kb, embedder(server.url))
+    report = fill_vectors(kb, embedder(server.url))
     assert (report.asked, report.missing) == (32, 8)
     assert "HTTP 400" in report.fault
     server.script([])
     assert "8 passages have no vector yet" in ask(kb, "subject number3", embedder(server.url)).trace.degraded
-    assert filled(kb, embedder(server.url)).asked == 8
+    assert fill_vectors(kb, embedder(server.url)).asked == 8
     assert ask(kb, "subject number3", embedder(server.url)).trace.degraded == ""
 
 
@@ -196,7 +199,7 @@ def test_a_passage_that_is_too_long_for_the_model_is_cut(tmp_path: Path, server:
     """A refusal for length is answered with each passage by itself, and with half of the one that is too long."""
     kb = shelf(tmp_path, {"long.md": f"# Long\n\n{'word ' * 300}endmark\n", "short.md": "# Short\n\nbrief\n"})
     server.script([{"when": {"purpose": "embedding", "contains": "endmark"}, "reply": {"status": 413}}])
-    report = filled(kb, embedder(server.url))
+    report = fill_vectors(kb, embedder(server.url))
     assert (report.asked, report.fault) == (2, "")
 
 
@@ -208,7 +211,7 @@ def test_an_open_knowledge_base_sees_new_vectors(tmp_path: Path, server: FakeSer
         before = asyncio.run(knowledge.search(request, Source.DOC))
         assert before.items == ()
         assert "no passage has a vector" in before.trace.degraded
-        filled(kb, embedder(server.url))
+        fill_vectors(kb, embedder(server.url))
         assert asyncio.run(knowledge.search(request, Source.DOC)).items
 
 
@@ -279,7 +282,7 @@ def test_a_fault_while_indexing_is_told_and_what_words_find_stays(
     """Without its vectors a knowledge base is searched by words as ever."""
     kb = shelf(tmp_path)
     server.script([{"when": {"purpose": "embedding"}, "reply": FAULTS[fault][0]}])
-    report = filled(kb, embedder(server.url))
+    report = fill_vectors(kb, embedder(server.url))
     assert (report.asked, report.missing) == (0, 6)
     assert report.fault
     assert keys(ask(kb, "kettle", embedder(server.url))) == ["docs/en/kettle.md"]

@@ -22,7 +22,7 @@ from contracts.enums import Source
 from contracts.errors import ServerFault
 from contracts.ports import SearchRequest
 from tests.support.cli_helpers import Desk
-from tests.support.shelves import PAGES, filled, shelf
+from tests.support.shelves import PAGES, fill_vectors, shelf
 from tests.support.small_e5 import NUMBERS, PLACES, SmallE5
 
 
@@ -94,7 +94,7 @@ def test_queries_and_passages_have_words_of_their_own_before_them(small: SmallE5
     assert (query == model.encode(["query: rose"])[0]).all()
     assert (passage == model.encode(["passage: rose"])[0]).all()
     kb = shelf(tmp_path)
-    assert filled(kb, embedder).asked == len(PAGES)
+    assert fill_vectors(kb, embedder).asked == len(PAGES)
     with KnowledgeBase(kb, embedder=embedder) as knowledge:
         reply = asyncio.run(knowledge.search(SearchRequest("when are roses watered"), Source.DOC))
     assert reply.trace.degraded == ""

@@ -20,7 +20,7 @@ from contracts.enums import Source
 from contracts.errors import ConfigError, ServerFault
 from contracts.ports import SearchReply, SearchRequest
 from tests.support.cli_helpers import Desk
-from tests.support.shelves import PAGES, UNSHARED, filled, shelf
+from tests.support.shelves import PAGES, UNSHARED, fill_vectors, shelf
 from tests.support.small_onnx import folder, graph
 
 WORDS = {
@@ -41,7 +41,7 @@ def test_a_model_of_ones_own_finds_what_words_do_not(tmp_path: Path) -> None:
     """Its vectors rank beside the words, and are of the length and the texts that the manifest says."""
     model = FolderModel(folder(tmp_path / "model", WORDS))
     kb = shelf(tmp_path)
-    assert filled(kb, LocalEmbedder(model)).asked == len(PAGES)
+    assert fill_vectors(kb, LocalEmbedder(model)).asked == len(PAGES)
     reply = ask(kb, UNSHARED, model)
     assert reply.items[0].document == "docs/en/file-system.md"
     assert reply.trace.degraded == ""

@@ -27,7 +27,7 @@ from contracts.errors import ServerFault
 from contracts.ports import SearchReply, SearchRequest
 from tests.support.cli_helpers import Desk
 from tests.support.markdown_pages import write
-from tests.support.shelves import PAGES, filled, shelf
+from tests.support.shelves import PAGES, fill_vectors, shelf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +55,7 @@ class CountedModel:
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A knowledge base with the vectors of the model."""
     kb = shelf(tmp_path_factory.mktemp("library"))
-    assert filled(kb, LocalEmbedder(use_model())).missing == 0
+    assert fill_vectors(kb, LocalEmbedder(use_model())).missing == 0
     return kb
 
 
@@ -135,21 +135,21 @@ def test_who_has_the_old_vectors_open_reads_on_while_new_ones_are_published(tmp_
     """One file at a time lies there, and the open one keeps its numbers after it was removed."""
     model = LocalEmbedder(use_model())
     kb = shelf(tmp_path)
-    filled(kb, model)
+    fill_vectors(kb, model)
     (first,) = kb.glob("vectors-*.npy")
     chunks, rows = read_vectors(first)
     before = np.array(rows)
     write(tmp_path / "docs", {"en/lamp.md": "# The lamp\n\nA lamp gives light.\n"})
     ingest(tmp_path / "docs", directory=kb)
     assert "1 passages have no vector yet" in ask(kb, "roses").trace.degraded
-    filled(kb, model)
+    fill_vectors(kb, model)
     (second,) = kb.glob("vectors-*.npy")
     assert second.name != first.name
     assert len(chunks) == len(PAGES)
     assert (np.asarray(rows) == before).all()
     # A file that is lost is written again from the record, and nothing is asked of the model for it.
     second.unlink()
-    assert filled(kb, model).asked == 0
+    assert fill_vectors(kb, model).asked == 0
     assert [path.name for path in kb.glob("vectors-*.npy")] == [second.name]
 
 
@@ -166,7 +166,7 @@ def test_a_folder_with_the_vectors_of_an_older_version_opens_as_it_is(tmp_path: 
     found = ask(kb, "when are roses watered")
     assert found.items[0].document == "docs/en/garden.md"
     assert "no passage has a vector" in found.trace.degraded
-    assert filled(kb, model).asked == len(PAGES)
+    assert fill_vectors(kb, model).asked == len(PAGES)
     with sqlite3.connect(kb / NAME) as db:
         assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'vectors'").fetchone() == (0,)
     db.close()

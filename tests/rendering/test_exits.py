@@ -30,7 +30,7 @@ from rendering.exits import (
 from rendering.hand_off import hand_off_record, hand_off_text
 from rendering.synthetic import contact_of
 from rendering.texts import texts
-from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, asked, passage, plan, played, ports
+from tests.support.turn import PROFILE, UP_TO_THE_VERDICT, begin_turn, passage, plan, play, ports
 
 REFUSALS = sorted({row.then.text for row in EXITS.rows if row.then.kind is ExitKind.REFUSE and row.then.text})
 
@@ -211,7 +211,7 @@ def test_a_sentence_with_marks_of_its_own_shows_no_other_page(sentence: str) -> 
 
 
 async def record(outcome: Outcome, language: Language = Language.EN, **changes: object) -> HandOff:
-    state = await played(asked(clarify_count=1), ports(**changes), *UP_TO_THE_VERDICT)  # pyright: ignore[reportArgumentType]
+    state = await play(begin_turn(clarify_count=1), ports(**changes), *UP_TO_THE_VERDICT)  # pyright: ignore[reportArgumentType]
     return hand_off_record(state, outcome, language)
 
 
@@ -226,7 +226,7 @@ WITHOUT_A_PERSON = {
 @pytest.mark.parametrize("outcome", WITHOUT_A_PERSON)
 async def test_a_record_says_who_must_act(outcome: Outcome, person: bool) -> None:
     """A person, the user or, after a refusal, nobody; only then is nothing to be done next."""
-    state = await played(asked(clarify_count=1), ports(), *UP_TO_THE_VERDICT)
+    state = await play(begin_turn(clarify_count=1), ports(), *UP_TO_THE_VERDICT)
     made = hand_off_record(state, outcome, Language.EN, person=person)
     assert made.engineer_intervention_needed is person
     assert made.outcome == (HandOffOutcome.ESCALATION_REQUIRED if person else WITHOUT_A_PERSON[outcome])
@@ -259,7 +259,7 @@ async def test_a_record_is_in_the_language_of_the_answer(language: Language) -> 
 
 async def test_a_record_names_a_source_that_was_not_connected() -> None:
     """Who can connect the database learns that it was missing."""
-    state = await played(asked(), ports(planned=plan(request_type="TROUBLESHOOTING")), *UP_TO_THE_VERDICT)
+    state = await play(begin_turn(), ports(planned=plan(request_type="TROUBLESHOOTING")), *UP_TO_THE_VERDICT)
     made = hand_off_record(state, Outcome.HANDED_OFF, Language.EN)
     assert any("db, neo4j" in step for step in made.next_steps)
 
@@ -268,7 +268,7 @@ async def test_a_record_does_not_claim_a_search_that_nobody_could_make() -> None
     """A source that could not be asked was not searched; whether its documents cover the matter, nobody knows."""
     bound = ports(found=[], written=Draft(DraftKind.ABSTENTION, "The knowledge base does not say."))
     bound["retrieve"]["sources"][Source.DOC] = FakeSource(Source.DOC, SourceUnavailable("Away."))
-    made = hand_off_record(await played(asked(), bound, *UP_TO_THE_VERDICT), Outcome.HANDED_OFF, Language.EN)
+    made = hand_off_record(await play(begin_turn(), bound, *UP_TO_THE_VERDICT), Outcome.HANDED_OFF, Language.EN)
     assert "could not be asked: doc" in made.steps_completed
     assert not any("searched" in step for step in made.steps_completed)
     assert any("ask again: doc" in step for step in made.next_steps)
@@ -277,9 +277,9 @@ async def test_a_record_does_not_claim_a_search_that_nobody_could_make() -> None
 
 async def test_a_record_of_a_turn_that_broke_at_once_has_the_question() -> None:
     """Where nothing was planned, the user's words are the summary."""
-    state = await played(asked("What is *this*?"), ports(), "moderation")
+    state = await play(begin_turn("What is *this*?"), ports(), "moderation")
     assert hand_off_record(state, Outcome.ERROR, Language.EN).issue_summary == "What is \\*this\\*?"
-    assert hand_off_record(asked(), Outcome.ERROR, Language.EN).next_steps
+    assert hand_off_record(begin_turn(), Outcome.ERROR, Language.EN).next_steps
 
 
 @pytest.mark.parametrize("language", Language)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli_helpers import CORPUS, PROFILE, QUESTION, Desk
-from tests.support.timed import soonest, timed
+from tests.support.timed import measure, soonest
 
 SECONDS = 1.0
 """Allowed for a source. An index in a server gives up by itself after 10."""
@@ -30,7 +30,7 @@ def test_a_server_that_hangs_holds_neither_the_plan_nor_the_end_up(desk: Desk) -
     with socket.create_server(("127.0.0.1", 0)) as hanging:
         hanging_desk = desk.having(GUARDIAN_INDEX_URL=f"qdrant://127.0.0.1:{hanging.getsockname()[1]}")
         said, took = soonest(
-            lambda: timed(lambda: hanging_desk.run("ask", QUESTION, "--json", "--quiet")), lambda found: found[1] < 9
+            lambda: measure(lambda: hanging_desk.run("ask", QUESTION, "--json", "--quiet")), lambda found: found[1] < 9
         )
     degraded = said.json["diagnostics"]["degraded"]
     assert any(line.startswith("plan: ") and f"timed out after {SECONDS:g} s" in line for line in degraded), degraded

@@ -55,7 +55,7 @@ def put(path: Path, lines: Sequence[Line]) -> Path:
             return put_jsonl(path, lines)
 
 
-def cached(path: Path, formula: str, value: str, kind: str = "n") -> None:
+def keep_value(path: Path, formula: str, value: str, kind: str = "n") -> None:
     """Give a formula of a spreadsheet the value that a spreadsheet program keeps with it, of a kind of OOXML's."""
     with zipfile.ZipFile(path) as book:
         parts = {name: book.read(name) for name in book.namelist()}

@@ -81,7 +81,7 @@ class Fault:
 
 
 @contextmanager
-def listening(reply: bytes | None) -> Generator[int]:
+def listen(reply: bytes | None) -> Generator[int]:
     """Accept whoever comes, and say one thing to each, or nothing at all; yield the port."""
     opened: list[socket.socket] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -140,7 +140,7 @@ def read_in(place: Place, kind: Source, text: str = "The kettle boils at 100 deg
     return place / "kb"
 
 
-def embedded(kind: Source, harm: Callable[[Place], object]) -> Callable[[Place], Opened]:
+def open_embedded(kind: Source, harm: Callable[[Place], object]) -> Callable[[Place], Opened]:
     """Open an index that is well, and do it harm then."""
 
     @contextmanager
@@ -188,10 +188,10 @@ def hangs_later(kind: Source) -> Callable[[Place], Opened]:
 
     @contextmanager
     def opened(place: Place) -> Generator[EvidenceSource]:
-        from tests.support.engines.qdrant_server import serving
+        from tests.support.engines.qdrant_server import serve_qdrant
 
         (place / "qdrant").mkdir()
-        with serving(place / "qdrant") as server:
+        with serve_qdrant(place / "qdrant") as server:
             engine = engine_at(server.url, profile="tests")
             fill(read_in(place, kind), engine)
             released = threading.Event()
@@ -245,7 +245,7 @@ def no_database(place: Place) -> Generator[Place]:
 
 
 @contextmanager
-def locked(place: Place) -> Generator[Place]:
+def lock_file(place: Place) -> Generator[Place]:
     file = tables.sqlite_file(place / "locked.db")
     connection = sqlite3.connect(file, isolation_level=None)
     connection.execute("BEGIN EXCLUSIVE")
@@ -263,7 +263,7 @@ def well(place: Place) -> Generator[Place]:
 def graph_file(harm: Callable[[Place], object], *lookups: Lookup) -> Callable[[Place], Opened]:
     @contextmanager
     def opened(place: Place) -> Generator[EvidenceSource]:
-        file = small_graph.made(place)
+        file = small_graph.make_graph(place)
         harm(file)
         source = GraphSource(Ladybug(file), lookups or LOOKUPS)
         yield source
@@ -332,13 +332,13 @@ HALF = EvidenceItem(source=Source.DOC, ref="doc:1#0", snippet="The kettle boils 
 
 def _of_documents(kind: Source) -> list[Fault]:
     return [
-        Fault(kind, "down", "folder-removed", embedded(kind, remove_folder), "cannot be read"),
+        Fault(kind, "down", "folder-removed", open_embedded(kind, remove_folder), "cannot be read"),
         Fault(kind, "down", "no-server", in_server(kind, nobody), "cannot be asked"),
-        Fault(kind, "slow", "server-silent", in_server(kind, lambda: listening(None)), TIMED_OUT),
+        Fault(kind, "slow", "server-silent", in_server(kind, lambda: listen(None)), TIMED_OUT),
         Fault(kind, "slow", "server-hangs-later", hangs_later(kind), TIMED_OUT),
-        Fault(kind, "garbage", "files-overwritten", embedded(kind, overwritten), "cannot be read"),
-        Fault(kind, "garbage", "html", in_server(kind, lambda: listening(HTML)), "cannot be asked"),
-        Fault(kind, "garbage", "http-500", in_server(kind, lambda: listening(WRONG)), "cannot be asked"),
+        Fault(kind, "garbage", "files-overwritten", open_embedded(kind, overwritten), "cannot be read"),
+        Fault(kind, "garbage", "html", in_server(kind, lambda: listen(HTML)), "cannot be asked"),
+        Fault(kind, "garbage", "http-500", in_server(kind, lambda: listen(WRONG)), "cannot be asked"),
         Fault(kind, "empty", "other-pages", without_words(kind)),
     ]
 
@@ -348,14 +348,14 @@ FAULTS: tuple[Fault, ...] = (
     *_of_documents(Source.POLICY),
     Fault(Source.DB, "down", "no-file", database(no_file), "there is no database"),
     Fault(Source.DB, "down", "no-server", at_postgres(nobody), "connection"),
-    Fault(Source.DB, "slow", "locked", database(locked), "locked"),
-    Fault(Source.DB, "slow", "server-silent", at_postgres(lambda: listening(None)), TIMED_OUT),
+    Fault(Source.DB, "slow", "locked", database(lock_file), "locked"),
+    Fault(Source.DB, "slow", "server-silent", at_postgres(lambda: listen(None)), TIMED_OUT),
     Fault(Source.DB, "garbage", "file-overwritten", database(no_database), "not a database"),
-    Fault(Source.DB, "garbage", "html", at_postgres(lambda: listening(HTML)), "connection"),
+    Fault(Source.DB, "garbage", "html", at_postgres(lambda: listen(HTML)), "connection"),
     Fault(Source.DB, "empty", "nothing-asks-for-it", database(well, tables.lookup("SELECT 1 AS a", name="other"))),
     Fault(Source.NEO4J, "down", "no-file", graph_file(lambda file: file.unlink()), "no graph"),
     Fault(Source.NEO4J, "down", "no-server", at_bolt(nobody), "cannot be asked"),
-    Fault(Source.NEO4J, "slow", "server-silent", at_bolt(lambda: listening(None)), TIMED_OUT),
+    Fault(Source.NEO4J, "slow", "server-silent", at_bolt(lambda: listen(None)), TIMED_OUT),
     Fault(Source.NEO4J, "slow", "server-greets-only", at_bolt(greets_only), TIMED_OUT),
     Fault(
         Source.NEO4J,
@@ -364,7 +364,7 @@ FAULTS: tuple[Fault, ...] = (
         graph_file(lambda file: file.write_bytes(b"\x00garbage" * 5000)),
         "cannot be asked",
     ),
-    Fault(Source.NEO4J, "garbage", "html", at_bolt(lambda: listening(HTML)), "cannot be asked"),
+    Fault(Source.NEO4J, "garbage", "html", at_bolt(lambda: listen(HTML)), "cannot be asked"),
     Fault(
         Source.NEO4J,
         "empty",

@@ -23,6 +23,7 @@ from assistant.cli.main import main
 from assistant.client import Assistant
 from assistant.deployment import deployment
 from assistant.service import open_service
+from assistant.turns.transcript import TurnStore
 from tests.support import fork_server
 from tests.support.fork_server import Program
 
@@ -213,7 +214,7 @@ def profile_of(folder: Path, name: str = NAME, **lines: str) -> Path:
     return path
 
 
-def decided(result: dict[str, Any]) -> list[tuple[str, str, str]]:
+def list_decisions(result: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return the decisions of a turn: table, row, outcome."""
     return [(line["table"], line["row"], line["outcome"]) for line in result["decisions"]]
 
@@ -232,3 +233,9 @@ def read_terminal(master: int) -> bytes:
     except OSError:
         # That is how Linux says that nobody writes there any more.
         return b""
+
+
+async def leave_half_finished(desk: Desk, thread: str, turn: str, question: str) -> None:
+    """Record a question as a process does that is killed right after."""
+    async with await TurnStore.open(desk.folder / "threads.db") as store:
+        await store.begin(thread, turn, question, None)

@@ -34,7 +34,7 @@ CLOCK_WRONG_BY = "KILL_CLOCK_WRONG_BY"
 # ------------------------------------------------------------------------------------------------ inside the process
 
 
-def logged(
+def log_node(
     name: str,
     node: Callable[..., Awaitable[dict]],
     log: Path,

@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
-from tests.support.kill_helpers import log_of, logged
+from tests.support.kill_helpers import log_node, log_of
 
 NODES = ("hear", "search", "write", "check")
 """In the order they run."""
@@ -63,7 +63,7 @@ def slow_graph(data: Path, saver: Any, pause_s: float = 0.25, trouble: Callable[
     """Return the graph, with a pause inside each node, and then a call that may raise."""
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(State, context_schema=Settings)
     for name, node in zip(NODES, (hear, search, write, check), strict=True):
-        builder.add_node(name, logged(name, node, log_of(data), pause_s, trouble))
+        builder.add_node(name, log_node(name, node, log_of(data), pause_s, trouble))
     for before, after in zip((START, *NODES), (*NODES, END), strict=True):
         builder.add_edge(before, after)
     return builder.compile(checkpointer=saver)

@@ -17,7 +17,7 @@ from assistant.deployment import Deployment, deployment
 from assistant.wiring.ports import ports
 from contracts.ports import Draft, Drafter, DraftRequest
 from graph.build import Ports, build_graph
-from tests.support.kill_helpers import log_of, logged
+from tests.support.kill_helpers import log_node, log_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PROFILE = ROOT / "tests" / "data" / "corpus.toml"
@@ -76,7 +76,7 @@ def _logged_graph(data: Path, saver: Any, deployed: Deployment, chosen: Ports) -
 def _wrapped(name: str, data: Path, pause_at: int) -> Any:
     """Return the node, logged, and with a long pause at its n-th run in this process, if that is above 0."""
     node = getattr(graph.build, name)
-    at_once, waiting = (logged(name, node, log_of(data), pause_s) for pause_s in (0.0, _LONG_S))
+    at_once, waiting = (log_node(name, node, log_of(data), pause_s) for pause_s in (0.0, _LONG_S))
     runs = 0
 
     async def wrapped(*args: Any, **kwargs: Any) -> Any:

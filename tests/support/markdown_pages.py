@@ -29,7 +29,7 @@ def age(path: Path) -> None:
     os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns - 60_000_000_000))
 
 
-def found(directory: Path, query: str, kind: Source = Source.DOC, **request: object) -> list[EvidenceItem]:
+def find(directory: Path, query: str, kind: Source = Source.DOC, **request: object) -> list[EvidenceItem]:
     """Search a knowledge base that is opened for this one question."""
     with KnowledgeBase(directory) as knowledge:
         asked = SearchRequest(query, **{"top_k": 200, **request})  # type: ignore[arg-type]
@@ -38,4 +38,4 @@ def found(directory: Path, query: str, kind: Source = Source.DOC, **request: obj
 
 def documents(directory: Path, query: str, kind: Source = Source.DOC, **request: object) -> list[str]:
     """Return the keys of what a search finds, best first, once each."""
-    return list(dict.fromkeys(item.document for item in found(directory, query, kind, **request)))
+    return list(dict.fromkeys(item.document for item in find(directory, query, kind, **request)))

@@ -34,7 +34,7 @@ def moderation(*, state: str, mode: str, block_threshold: str, on_unavailable: s
     return "Continue"
 
 
-def routing(
+def route(
     *,
     level: str,
     proposal: str,
@@ -225,7 +225,7 @@ def exits(
 
 ORACLES: Final[dict[str, Callable[..., Any]]] = {
     "DT-001": moderation,
-    "DT-002": routing,
+    "DT-002": route,
     "DT-003": tool_binding,
     "DT-004": output,
     "DT-005": verdict,

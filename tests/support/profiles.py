@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from contracts.profile import Profile
 
+LEAST: Final[dict[str, Any]] = {
+    "name": "desk",
+    "product": "Desk",
+    "scope": {"description": {"en": "Questions about Desk.", "ru": "Вопросы о Desk."}},
+}
 
-def bare(**changes: object) -> Profile:
+
+def make_profile(**changes: Any) -> Profile:
     """Return a profile with the keys that it must have, and those named."""
-    least: dict[str, object] = {
-        "name": "bare",
-        "product": "Bare",
-        "scope": {"description": {"en": "tests", "ru": "тесты"}},
-    }
-    return Profile.model_validate({**least, **changes})
+    return Profile.model_validate({**LEAST, **changes})

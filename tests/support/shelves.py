@@ -63,5 +63,5 @@ def shelf(root: Path, pages: Mapping[str, str] = PAGES) -> Path:
     return root / "kb"
 
 
-def filled(directory: Path, model: Embedder, on_progress: Progress | None = None) -> VectorReport:
+def fill_vectors(directory: Path, model: Embedder, on_progress: Progress | None = None) -> VectorReport:
     return fill(directory, model, on_progress)

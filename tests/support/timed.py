@@ -12,7 +12,7 @@ T = TypeVar("T")
 LOADED = 20.0
 
 
-def timed(run: Callable[[], T]) -> tuple[T, float]:
+def measure(run: Callable[[], T]) -> tuple[T, float]:
     """Return what something gives, and the seconds that it takes."""
     began = time.monotonic()
     return run(), time.monotonic() - began

@@ -147,7 +147,7 @@ def _drafts(written: Draft | Iterable[Any] | None) -> Iterable[Any]:
     return [written] if isinstance(written, Draft) else written
 
 
-def asked(text: str = "When does the kettle boil?", history: Iterable[AnyMessage] = (), **thread: Any) -> State:
+def begin_turn(text: str = "When does the kettle boil?", history: Iterable[AnyMessage] = (), **thread: Any) -> State:
     """Return the state that a turn begins in: the thread's keys, and no turn yet."""
     return {"messages": [*history, HumanMessage(text, id="q")], "clarify_count": 0, **fresh_turn(), **thread}
 
@@ -158,23 +158,23 @@ async def call(name: str, state: Mapping[str, Any], bound: Mapping[str, Any], co
     return await NODES[name](view, Runtime(context=context or Context()), **bound)
 
 
-def merged(state: Mapping[str, Any], update: Mapping[str, Any]) -> State:
+def merge(state: Mapping[str, Any], update: Mapping[str, Any]) -> State:
     """Return the state after an update, as LangGraph would: messages are added, all else is replaced."""
     messages = add_to_window(state["messages"], update.get("messages", []))
     return {**state, **update, "messages": messages}
 
 
-async def played(
+async def play(
     state: Mapping[str, Any], bound: Mapping[str, Mapping[str, Any]], *names: str, context: Context | None = None
 ) -> State:
     """Return the state after some nodes, one after another."""
     now = dict(state)
     for name in names:
-        now = merged(now, await call(name, now, bound[name], context))
+        now = merge(now, await call(name, now, bound[name], context))
     return now
 
 
-def reported(state: State, **changes: Any) -> State:
+def change_report(state: State, **changes: Any) -> State:
     """Return a state in which the Guardian's report has other fields, as if it had been given so."""
     report = {**state["guardian"], **changes}
     return {**state, "guardian": {**report, "judged_hash": judged_hash(state, report)}}

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.web.conftest import Running
+from tests.support.web_server import Running
 
 
 @pytest.mark.parametrize("name", ["doc:corpus/en/lend-a-book.md#1", "corpus/en/lend-a-book.md", "11"])

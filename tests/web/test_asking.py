@@ -17,8 +17,8 @@ from assistant.deployment import deployment
 from assistant.web.openai_protocol import pieces
 from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk
 from tests.support.tls import TRUSTS_NOBODY
+from tests.support.web_server import Running, read_events, serve_deployment, sub_desk
 from tests.support.wire.server_process import FakeServer, fake_server
-from tests.web.conftest import Running, events_in, serving, sub_desk
 
 FOLLOWING = "How do I change the loan period?"
 
@@ -313,14 +313,14 @@ def test_asking_streams_progress_and_then_the_answer(server: Running) -> None:
     body = {"question": QUESTION, "thread_id": "streamed", "turn_id": "1", "stream": True}
     streamed = server.ask("POST", "/v1/ask", body)
     assert streamed.headers["content-type"].startswith("text/event-stream")
-    events = events_in(streamed.text)
+    events = read_events(streamed.text)
     assert events[0] == ("started", {"thread_id": "streamed", "turn_id": "1"})
     assert {name for name, _ in events[1:-1]} == {"progress"}
     assert [data["stage"] for name, data in events if name == "progress" and data["stage"]][-1] == "guardian_verify"
     again = server.ask("POST", "/v1/ask", {**body, "stream": False})
     assert events[-1] == ("answer", again.json())
     accepted = server.ask("POST", "/v1/ask", {**body, "stream": False}, Accept="text/event-stream")
-    assert events_in(accepted.text)[-1] == events[-1]
+    assert read_events(accepted.text)[-1] == events[-1]
 
 
 def test_a_stream_that_comes_to_an_error_says_so_in_the_protocols_own_way(server: Running) -> None:
@@ -328,8 +328,8 @@ def test_a_stream_that_comes_to_an_error_says_so_in_the_protocols_own_way(server
     server.ask("POST", "/v1/ask", {"question": QUESTION, "thread_id": "taken", "turn_id": "1"})
     ids = {"thread_id": "taken", "turn_id": "1"}
     asked = server.ask("POST", "/v1/ask", {"question": FOLLOWING, "stream": True, **ids})
-    assert events_in(asked.text)[-1][0] == "error"
-    chunks = events_in(chat(server, user(FOLLOWING), stream=True, guardian=ids).text)
+    assert read_events(asked.text)[-1][0] == "error"
+    chunks = read_events(chat(server, user(FOLLOWING), stream=True, guardian=ids).text)
     assert "belongs to another message" in chunks[-2][1]["error"]["message"]
     assert chunks[-1] == ("", "[DONE]")
 
@@ -370,7 +370,7 @@ def modelled(library: Desk, tmp_path_factory: pytest.TempPathFactory, model: Fak
     """A server whose turns ask the scripted model."""
     place = tmp_path_factory.mktemp("modelled")
     names = {"GUARDIAN_MODEL": "fake-model", "OPENAI_BASE_URL": model.url, "GUARDIAN_MODEL_TIMEOUT": "20"}
-    with serving(deployment(environment=sub_desk(library, place, **names).environment)) as running:
+    with serve_deployment(deployment(environment=sub_desk(library, place, **names).environment)) as running:
         yield running
 
 
@@ -499,5 +499,5 @@ def test_no_word_of_a_draft_is_streamed_before_its_verdict(modelled: Running, mo
     assert model.requests()
     assert "Antarctica" not in re.sub(r"\\u[0-9a-f]{4}", "", said)
     assert '"retry_bump"' in said
-    written = [data["choices"][0]["delta"].get("content", "") for _, data in events_in(said)[:-1]]
+    written = [data["choices"][0]["delta"].get("content", "") for _, data in read_events(said)[:-1]]
     assert "Restoring a backup" in "".join(written)

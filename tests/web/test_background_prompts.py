@@ -18,21 +18,10 @@ from assistant.web.background_prompts import (
     answer_background_prompt,
     recognise_background_prompt,
 )
+from tests.support.background_prompts import KINDS
 from tests.support.cli_helpers import ANSWER, NAME, QUESTION
-from tests.web.conftest import Running, events_in
+from tests.support.web_server import Running, read_events
 
-HISTORY = f"### Chat History:\n<chat_history>\nUSER: {QUESTION}\nASSISTANT: Use the command [1].\n</chat_history>"
-KINDS = {
-    BackgroundPrompt.TITLE: f'### Task:\nName it.\n### Guidelines:\n- Short.\n### Output:\nJSON format: {{ "title": "x" }}\n{HISTORY}',
-    BackgroundPrompt.TAGS: f'### Task:\nTag it.\n\n### Guidelines:\n- Few.\n\n### Output:\nJSON format: {{ "tags": ["a"] }}\n\n{HISTORY}',
-    BackgroundPrompt.FOLLOW_UPS: f'### Task:\nGo on.\n### Guidelines:\n- Few.\n### Output:\nJSON format: {{ "follow_ups": ["a"] }}\n{HISTORY}',
-    BackgroundPrompt.SEARCH_QUERIES: '### Task:\nSearch.\n\n### Guidelines:\n- In the format: { "queries": [] }.\n\n### Output:\n'
-    f'Strictly in JSON: \n{{\n  "queries": ["a"]\n}}\n\n{HISTORY}\n',
-    BackgroundPrompt.IMAGE_PROMPT: f'### Task:\nDraw.\n\n### Guidelines:\n- Well.\n\n### Output:\nStrictly:\n{{\n    "prompt": "x"\n}}\n\n{HISTORY}',
-    BackgroundPrompt.COMPLETION: '### Task:\nComplete it.  \n\n### **Instructions**:\n1. If unsure: `{ "text": "" }`.\n\n'
-    '### **Output Rules**:\n- Only JSON: `{ "text": "<x>" }`.\n\n---\n### Context:\n<chat_history>\nUSER: a\n</chat_history>\n'
-    "<type>General</type>  \n<text>How do I</text>  \n#### Output:\n",
-}
 TITLE_OF_LIBRECHAT = (
     "Provide a concise, 5-word-or-less title for the conversation, in few words. The title alone.\n\n"
     f"Conversation:\nUser: {QUESTION}\nAI: Use the command [1]."
@@ -126,7 +115,7 @@ def test_no_turn_runs_for_a_background_prompt(server: Running) -> None:
     choosing = [{"role": "system", "content": CHOOSING}, {"role": "user", "content": f"Query: {QUESTION}"}]
     chosen = server.ask("POST", "/v1/chat/completions", {"model": NAME, "messages": choosing}).json()
     assert json.loads(chosen["choices"][0]["message"]["content"]) == {"tool_calls": []}
-    chunks = events_in(post(server, KINDS[BackgroundPrompt.TITLE], stream=True).text)
+    chunks = read_events(post(server, KINDS[BackgroundPrompt.TITLE], stream=True).text)
     text = "".join(chunk[1]["choices"][0]["delta"].get("content", "") for chunk in chunks[:-1])
     assert json.loads(text)["title"].startswith("How do I restore")
     assert chunks[-2][1]["choices"][0]["finish_reason"] == "stop"

@@ -18,7 +18,7 @@ from assistant.turns.transcript import TurnStore
 from assistant.turns.views import Answer, Stage
 from contracts.result import StructuredAgentResult
 from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk, profile_of
-from tests.web.conftest import Running, events_in, serving
+from tests.support.web_server import Running, read_events, serve_deployment
 
 FOLLOWING = "How do I change the loan period?"
 
@@ -105,12 +105,12 @@ def test_a_half_finished_turn_is_taken_up_again(server: Running) -> None:
     assert ANSWER in resumed["answer"]
     assert server.ask("POST", "/v1/threads/half/resume").json() == resumed
     left_half_finished(server, "half", "2", FOLLOWING)
-    events = events_in(server.ask("POST", "/v1/threads/half/resume", Accept="text/event-stream").text)
+    events = read_events(server.ask("POST", "/v1/threads/half/resume", Accept="text/event-stream").text)
     assert events[0] == ("started", {"thread_id": "half", "turn_id": "2"})
     assert {name for name, _ in events[1:-1]} == {"progress"}
     assert events[-1][0] == "answer"
     again = server.ask("POST", "/v1/threads/half/resume", Accept="text/event-stream")
-    assert events_in(again.text) == [events[-1]]
+    assert read_events(again.text) == [events[-1]]
 
 
 def test_a_stopped_turn_stays_on_record_as_stopped(server: Running) -> None:
@@ -229,7 +229,9 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     )
     desk = Desk(place / "data", place, profile)
     desk.index()
-    with serving(deployment(environment=desk.environment), keys={"anna": "user", "olga": "operator"}) as running:
+    with serve_deployment(
+        deployment(environment=desk.environment), keys={"anna": "user", "olga": "operator"}
+    ) as running:
         yield running
 
 
@@ -319,7 +321,7 @@ def test_an_operator_is_sent_the_whole_result_and_typed_events(server: Running) 
     """In the answer, in the extension of a completion, and as progress while the turn runs."""
     ids = {"thread_id": "operators", "turn_id": "1"}
     streamed = server.ask("POST", "/v1/ask", {"question": QUESTION, **ids, "stream": True}, name="olga")
-    events = events_in(streamed.text)
+    events = read_events(streamed.text)
     kinds = {data["kind"] for name, data in events if name == "progress"}
     assert kinds == {"turn_started", "node_started", "node_finished", "understood", "searched", "drafted", "judged"}
     whole = StructuredAgentResult.model_validate(events[-1][1]["result"])

@@ -27,8 +27,8 @@ from assistant.web.callers import Callers
 from assistant.web.limits import WRONG_KEYS, RateLimits
 from assistant.web.rates import RateWindow
 from contracts.profile import UNNAMED
+from tests.support.background_prompts import KINDS
 from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk
-from tests.web.test_background_prompts import KINDS
 
 LOOPBACK = "http://127.0.0.1:8000"
 

@@ -4,85 +4,24 @@ from __future__ import annotations
 
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import Any
 
 import httpx
 import pytest
 
 from assistant.keys import Keys
 from tests.support.cli_helpers import ANSWER, QUESTION, Desk
-from tests.support.fork_server import Program
+from tests.support.served_desk import LONGEST_S, Serving, serve
 from tests.support.timed import LOADED
-from tests.support.tls import TRUSTS_NOBODY
 from tests.support.wire.server_process import FakeServer, fake_server
 
-LONGEST_S = 20
 EVERYWHERE = "0.0.0.0"  # noqa: S104  # the rule of these tests
-
-
-@dataclass(frozen=True)
-class Serving:
-    """A server that runs.
-
-    Attributes:
-        address: Where it says that it listens.
-        said: All that it said before it answered requests.
-    """
-
-    process: Program[bytes]
-    address: str
-    said: str
-    complaints: IO[bytes]
-
-    def client(self, **headers: str) -> httpx.Client:
-        return httpx.Client(
-            base_url=self.address, timeout=LONGEST_S, trust_env=False, verify=TRUSTS_NOBODY, headers=headers
-        )
-
-    def signal(self, number: int = signal.SIGTERM) -> None:
-        self.process.send_signal(number)
-
-    def ended(self) -> tuple[int, str]:
-        """Wait for its end; return its exit code, and what it complained of."""
-        code = self.process.wait(LONGEST_S)
-        self.complaints.seek(0)
-        return code, self.complaints.read().decode()
-
-
-@contextmanager
-def serving(desk: Desk, *arguments: str, bare: bool = True) -> Generator[Serving]:
-    """Start a server at a free port; it is gone when the block ends.
-
-    Args:
-        desk: What is served.
-        arguments: Further ones of the command.
-        bare: Whether it is a server without the extras `ui` and `mcp`, as the chat page takes seconds to begin.
-    """
-    begin = f"import sys; sys.modules.update({dict.fromkeys(['gradio', 'mcp'] if bare else [])})"
-    code = f"{begin}; from assistant.cli.main import main; sys.exit(main())"
-    command = ["-c", code, "serve", "--port", "0", *arguments]
-    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
-    with (
-        TemporaryFile() as complaints,
-        Program[bytes](command, cwd=desk.cwd, env=desk.environment, stderr=complaints, **pipes) as process,
-    ):
-        try:
-            assert process.stdout is not None
-            lines = [process.stdout.readline().decode() for _ in range(6)]
-            complaints.seek(0)
-            assert all(lines), complaints.read().decode()
-            yield Serving(process, lines[0].split()[-1], "".join(lines), complaints)
-        finally:
-            process.kill()
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +70,7 @@ def ask_in_events(served: Serving) -> str:
 
 def test_a_server_says_where_it_listens_and_answers_there(shelf: Desk) -> None:
     """At the port that it says; it writes nothing more than that, whatever is asked, and ends with 0."""
-    with serving(shelf, bare=False) as served:
+    with serve(shelf, bare=False) as served:
         assert served.said.startswith("Guardian listens at http://127.0.0.1:")
         assert not served.address.endswith(":0")
         for part in (
@@ -170,7 +109,7 @@ def test_a_server_says_where_it_listens_and_answers_there(shelf: Desk) -> None:
 
 def test_a_server_that_others_can_reach_without_keys_warns_loudly(shelf: Desk) -> None:
     """In the language of the terminal, on standard error, with the way out; Ctrl-C ends it with 0."""
-    with serving(shelf.having(LC_ALL="ru_RU.UTF-8"), "--host", EVERYWHERE) as served:
+    with serve(shelf.having(LC_ALL="ru_RU.UTF-8"), "--host", EVERYWHERE) as served:
         assert served.said.startswith(f"Guardian слушает http://{EVERYWHERE}:")
         assert "pip install 'guardian-assistant[ui]'" in served.said
         assert "pip install 'guardian-assistant[mcp]'" in served.said
@@ -241,7 +180,7 @@ def two_turns(served: Serving, model: FakeServer) -> Generator[tuple[Future[http
 def test_a_server_that_is_told_to_end_answers_what_runs_first(modelled: Desk, model: FakeServer) -> None:
     """Turns in mid-way are answered, streams reach their end; newcomers and readiness are told at once."""
     model.options(delay_ms=400)
-    with serving(modelled) as served, two_turns(served, model) as (plain, streamed):
+    with serve(modelled) as served, two_turns(served, model) as (plain, streamed):
         served.signal()
         with served.client() as client:
             while (ready := client.get("/readyz")).status_code == 200:
@@ -262,7 +201,7 @@ def test_a_server_that_is_told_to_end_answers_what_runs_first(modelled: Desk, mo
 def test_what_takes_too_long_at_the_end_can_be_taken_up_again(modelled: Desk, model: FakeServer) -> None:
     """After the seconds of the setting the server ends all the same, says so, and the turn is finished by `resume`."""
     model.script([{"reply": {"hang": True}}])
-    with serving(modelled.having(GUARDIAN_DRAIN_SECONDS="0.5")) as served, two_turns(served, model) as (plain, _):
+    with serve(modelled.having(GUARDIAN_DRAIN_SECONDS="0.5")) as served, two_turns(served, model) as (plain, _):
         began = time.monotonic()
         served.signal()
         code, said = served.ended()
@@ -277,7 +216,7 @@ def test_what_takes_too_long_at_the_end_can_be_taken_up_again(modelled: Desk, mo
 def test_a_second_signal_ends_a_server_at_once(modelled: Desk, model: FakeServer) -> None:
     """Whoever does not want to wait need not; the turn is kept half-finished."""
     model.script([{"reply": {"hang": True}}])
-    with serving(modelled) as served, ThreadPoolExecutor(1) as pool:
+    with serve(modelled) as served, ThreadPoolExecutor(1) as pool:
         broken = pool.submit(ask, served, "t")
         asked(model, 1)
         served.signal()

@@ -21,8 +21,8 @@ from assistant.deployment import deployment
 from assistant.wiring.background import Filling
 from tests.support.cli_helpers import Desk
 from tests.support.markdown_pages import write
+from tests.support.served_desk import LONGEST_S, serve
 from tests.support.wire.server_process import FakeServer, fake_server
-from tests.web.test_serving import LONGEST_S, serving
 
 PAGES = 8 * BATCH
 
@@ -76,7 +76,7 @@ def test_a_first_search_does_not_wait_for_vectors_and_a_killed_server_s_are_gone
 ) -> None:
     """Words answer and say so; after a real kill the next server asks for what is missing, and for one batch again."""
     model.options(delay_ms=1000)
-    with serving(desk) as first:
+    with serve(desk) as first:
         until(lambda: len(texts(model)) > BATCH)
         with first.client() as client:
             assert "light" in client.get("/v1/search", params={"q": "lamp number 7"}).text
@@ -85,7 +85,7 @@ def test_a_first_search_does_not_wait_for_vectors_and_a_killed_server_s_are_gone
         first.process.kill()
         assert first.process.wait(LONGEST_S) == -signal.SIGKILL
     model.options(delay_ms=0)
-    with serving(desk) as second:
+    with serve(desk) as second:
         until(lambda: "no passage has a vector" not in degraded(desk))
         second.signal()
         code, told = second.ended()

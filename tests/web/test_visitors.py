@@ -28,7 +28,7 @@ from contracts.errors import ConfigError, GuardianError, ThreadError
 from contracts.profile import UNNAMED, Profile, Role
 from tests.support.cli_helpers import QUESTION, Desk
 from tests.support.tls import TRUSTS_NOBODY
-from tests.web.conftest import ROLES, Running, serving
+from tests.support.web_server import ROLES, Running, serve_deployment
 
 NOW: Final = 1_800_000_000
 DAY: Final = 86_400
@@ -52,7 +52,7 @@ def gate(library: Desk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ru
         GUARDIAN_TRUST_ROLE_HEADER="X-Role",
         GUARDIAN_TRUSTED_PROXIES="127.0.0.1",
     )
-    with serving(deployment(environment=desk.environment), keys=ROLES) as running:
+    with serve_deployment(deployment(environment=desk.environment), keys=ROLES) as running:
         yield running
 
 
@@ -180,9 +180,9 @@ def test_an_operators_page_without_keys_opens_no_visitors_conversation(library: 
     desk = library.copied(tmp_path / "data")
     visitor: Headers = [("Cookie", f"guardian_visitor={visitor_seal(deploy(desk)).sign(Visit(ONE, FAR))}")]
     ask = {"question": QUESTION, "thread_id": "mine", "turn_id": "1"}
-    with serving(deploy(desk.having(GUARDIAN_VISITORS="on"))) as public:
+    with serve_deployment(deploy(desk.having(GUARDIAN_VISITORS="on"))) as public:
         assert send(public, "/v1/ask", visitor, ask).status_code == 200
-    with serving(deploy(desk), ServerOptions(role="operator")) as local:
+    with serve_deployment(deploy(desk), ServerOptions(role="operator")) as local:
         local.app.include_router(page_routes(local.app, None))
         assert send(local, "/v1/ask", [], ask).status_code == 200
         assert [line["thread_id"] for line in send(local, "/v1/threads", []).json()["threads"]] == ["mine"]

@@ -16,7 +16,7 @@ from contracts.enums import CallPurpose, HarmCategory, Language, ModerationState
 from contracts.errors import PlanningFailed
 from contracts.ports import Exchange, PlanReply, PlanRequest
 from contracts.report import ModerationResult
-from tests.support.turn import PROFILE, asked, call, plan
+from tests.support.turn import PROFILE, begin_turn, call, plan
 from tests.support.wire.models import ASKED, MODEL, asked_of, bench
 from tests.support.wire.moderator_faults import wait_until_asked
 from tests.support.wire.server_process import FakeServer
@@ -269,7 +269,7 @@ async def test_a_turn_that_ends_in_moderation_ends_its_plan(ends: str) -> None:
     """Where moderation itself is ended or breaks, nobody will ask for the plan, so its request is taken back."""
     slow, moderator = Slow(), Broken()
     bound = {"moderator": moderator, "ahead": ahead_of(slow), "profile": PROFILE}
-    node = asyncio.create_task(call("moderation", asked(), bound))
+    node = asyncio.create_task(call("moderation", begin_turn(), bound))
     await asyncio.sleep(0.01)
     if ends == "cancelled":
         node.cancel()

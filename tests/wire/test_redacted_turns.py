@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from contracts.context import STEPS_PER_TURN, Context
-from tests.graph.test_policy_turns import KEY, PHONE, PLANTED
+from tests.support.planted_secrets import KEY, PHONE, PLANTED
 from tests.support.turn import SAFE
 from tests.support.wire.server_process import FakeServer
 from tests.support.wire.turns import graph_on

@@ -16,7 +16,7 @@ from assistant.turns.tracing import EXIT_WAIT_S, KEPT_METADATA, prepare_tracing,
 from contracts.errors import ConfigError
 from tests.support import fork_server
 from tests.support.cli_helpers import Desk
-from tests.support.timed import soonest, timed
+from tests.support.timed import measure, soonest
 from tests.support.wire.server_process import fake_server
 from tests.support.wire.trace_sink import TraceSink, trace_sink
 
@@ -225,7 +225,7 @@ def test_a_server_that_hangs_neither_changes_nor_delays_a_turn(desk: Traced, mod
     with trace_sink(wait_s=600) as sink:
 
         def run() -> tuple[tuple[dict[str, Any], float], tuple[dict[str, Any], float]]:
-            return timed(lambda: desk.asks(QUESTION)), timed(lambda: desk.asks(QUESTION, **variables(sink, mode)))
+            return measure(lambda: desk.asks(QUESTION)), measure(lambda: desk.asks(QUESTION, **variables(sink, mode)))
 
         def holds(found: tuple[tuple[dict[str, Any], float], tuple[dict[str, Any], float]]) -> bool:
             (result, took), (traced, took_traced) = found

@@ -87,9 +87,9 @@ def postgres() -> Generator[BenchmarkServer]:
 
 def main() -> None:
     """Run Qdrant's engine until the input ends."""
-    from tests.support.engines.qdrant_server import serving
+    from tests.support.engines.qdrant_server import serve_qdrant
 
-    with serving(Path(sys.argv[1])) as server:
+    with serve_qdrant(Path(sys.argv[1])) as server:
         print(server.url, flush=True)
         for _ in sys.stdin:
             server.optimize()

@@ -65,7 +65,7 @@ async def ask(url: str | Path, statement: str, *calls: LookupCall, **changes: An
     return await source(url, lookup(statement, **changes), **limits).search(request)
 
 
-async def stopped(url: str | Path, statement: str, **changes: Any) -> str:
+async def ask_in_vain(url: str | Path, statement: str, **changes: Any) -> str:
     """Run a statement that must not end well; return what was said, with the way out."""
     with pytest.raises(SourceUnavailable) as caught:
         await ask(url, statement, **changes)
@@ -73,5 +73,5 @@ async def stopped(url: str | Path, statement: str, **changes: Any) -> str:
     return str(caught.value)
 
 
-def said(reply: SearchReply) -> list[str]:
+def list_snippets(reply: SearchReply) -> list[str]:
     return [item.snippet for item in reply.items]

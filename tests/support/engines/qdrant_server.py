@@ -228,7 +228,7 @@ _ACTIONS: dict[tuple[str, str], Callable[[edge.EdgeShard, Any], object]] = {
 
 
 @contextmanager
-def serving(folder: Path) -> Generator[Qdrant]:
+def serve_qdrant(folder: Path) -> Generator[Qdrant]:
     """Run a server with collections in a folder."""
     server = Qdrant(folder)
     server.start()

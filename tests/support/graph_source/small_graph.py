@@ -70,14 +70,14 @@ def write(folder: Path, pages: dict[str, str] | None = None) -> Path:
     return folder
 
 
-def made(root: Path, pages: dict[str, str] | None = None) -> Path:
+def make_graph(root: Path, pages: dict[str, str] | None = None) -> Path:
     """Read pages in and build their graph; return its file. Pages that are given can be read in again."""
     if pages is None:
         for name, content in _files().items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_bytes(content)
     else:
-        indexed(root, pages)
+        index_graph(root, pages)
     return root / "graph" / FILE
 
 
@@ -86,11 +86,11 @@ def _files() -> dict[str, bytes]:
     """Return what reading in and building write for the usual pages: a tenth of a second, which each test would take."""
     with TemporaryDirectory(dir=memory()) as folder:
         root = Path(folder)
-        indexed(root)
+        index_graph(root)
         return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-def indexed(root: Path, pages: dict[str, str] | None = None) -> Built:
+def index_graph(root: Path, pages: dict[str, str] | None = None) -> Built:
     """Read pages in and build their graph."""
     ingest(Folder(write(root / "docs", pages)), directory=root / "kb")
     return build(root / "kb", root / "graph")

@@ -38,7 +38,7 @@ from language.claims import claims
 from language.figures.comparison import missing_from
 from rendering.answers import source_line
 from tests.support.llama.desk import CASUAL, Played
-from tests.support.profiles import bare
+from tests.support.profiles import make_profile
 
 DOMAINS: Final = ("desk.example",)
 
@@ -249,7 +249,10 @@ def no_link_leads_away(turn: Played) -> None:
     own = re.findall(r"https?://[\w.]+", turn.question)
     # An answer is the assistant's word alone; what was understood may be quoted where a turn ends without one.
     allowed = DOMAINS if turn.result.outcome is Outcome.ANSWERED else (*DOMAINS, *(url.split("/")[2] for url in own))
-    assert check_answer(turn.result.answer_text, bare(allowed_link_domains=allowed), "user").status is PolicyStatus.OK
+    assert (
+        check_answer(turn.result.answer_text, make_profile(allowed_link_domains=allowed), "user").status
+        is PolicyStatus.OK
+    )
 
 
 def questions_in_a_row_are_few(turn: Played) -> None:

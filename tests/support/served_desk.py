@@ -1,0 +1,75 @@
+"""`guardian serve` as a process of its own."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+import httpx
+
+from tests.support.cli_helpers import Desk
+from tests.support.fork_server import Program
+from tests.support.tls import TRUSTS_NOBODY
+
+LONGEST_S = 20
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A server that runs.
+
+    Attributes:
+        address: Where it says that it listens.
+        said: All that it said before it answered requests.
+    """
+
+    process: Program[bytes]
+    address: str
+    said: str
+    complaints: IO[bytes]
+
+    def client(self, **headers: str) -> httpx.Client:
+        return httpx.Client(
+            base_url=self.address, timeout=LONGEST_S, trust_env=False, verify=TRUSTS_NOBODY, headers=headers
+        )
+
+    def signal(self, number: int = signal.SIGTERM) -> None:
+        self.process.send_signal(number)
+
+    def ended(self) -> tuple[int, str]:
+        """Wait for its end; return its exit code, and what it complained of."""
+        code = self.process.wait(LONGEST_S)
+        self.complaints.seek(0)
+        return code, self.complaints.read().decode()
+
+
+@contextmanager
+def serve(desk: Desk, *arguments: str, bare: bool = True) -> Generator[Serving]:
+    """Start a server at a free port; it is gone when the block ends.
+
+    Args:
+        desk: What is served.
+        arguments: Further ones of the command.
+        bare: Whether it is a server without the extras `ui` and `mcp`, as the chat page takes seconds to begin.
+    """
+    begin = f"import sys; sys.modules.update({dict.fromkeys(['gradio', 'mcp'] if bare else [])})"
+    code = f"{begin}; from assistant.cli.main import main; sys.exit(main())"
+    command = ["-c", code, "serve", "--port", "0", *arguments]
+    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+    with (
+        TemporaryFile() as complaints,
+        Program[bytes](command, cwd=desk.cwd, env=desk.environment, stderr=complaints, **pipes) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            lines = [process.stdout.readline().decode() for _ in range(6)]
+            complaints.seek(0)
+            assert all(lines), complaints.read().decode()
+            yield Serving(process, lines[0].split()[-1], "".join(lines), complaints)
+        finally:
+            process.kill()
