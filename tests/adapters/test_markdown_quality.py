@@ -1,4 +1,7 @@
-"""Floors under what was measured on public data, read from beside the project; absent data skips a measurement."""
+"""Floors under what was measured on public data, read from beside the project; each holds on texts of our own as well.
+
+Absent data skips its measurement, and no rule: our handbook, and everyday texts in tests/data, are always there.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ import pytest
 from adapters.index.embedded import IngestReport, KnowledgeBase, ingest
 from contracts.enums import Language, Source
 from contracts.ports import SearchRequest
+from evals.cases import CASES
+from tests.support.everyday import REQUESTS, list_paragraphs
 
 HANDBOOK = Path(__file__).resolve().parents[2] / "knowledge"
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -39,6 +44,20 @@ def fastapi_folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Inge
         pytest.skip("FastAPI's documentation is not beside the project")
     folder = tmp_path_factory.mktemp("fastapi")
     return folder, ingest(FASTAPI, directory=folder)
+
+
+@pytest.fixture(scope="module")
+def handbook(handbook_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    """Our handbook, of which the same is asserted."""
+    with KnowledgeBase(Path(shutil.copytree(handbook_index, tmp_path_factory.mktemp("handbook") / "kb"))) as opened:
+        yield opened
+
+
+def handbook_questions(language: str) -> list[str]:
+    """Every other labelled question on the handbook that is one message."""
+    cases = map(json.loads, (CASES / "handbook.jsonl").read_text("utf-8").splitlines())
+    asked = [case["says"] for case in cases if case["language"] == language and case.get("pages")]
+    return [says[0] for says in asked if len(says) == 1][::2]
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +105,17 @@ def test_questions_of_the_domain_reach_the_threshold(fastapi: KnowledgeBase, lan
     assert share(sure(fastapi, questions(language)), 0.5) >= kept
 
 
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_questions_of_the_handbook_are_told_from_all_others(handbook: KnowledgeBase, language: str) -> None:
+    """They reach 0.5, are surer than foreign questions and everyday requests, and of those fewer than half reach it."""
+    own = sure(handbook, handbook_questions(language))
+    assert share(own, 0.5) >= 0.95
+    foreign = [[question for _, asked in list_paragraphs(one) for question in asked] for one in Language]
+    for others in (sure(handbook, texts) for texts in (*foreign, REQUESTS)):
+        assert separation(own, others) >= 0.96
+        assert share(others, 0.5) < 0.5
+
+
 @pytest.mark.skipif(not XQUAD.is_dir(), reason="XQuAD is not beside the project")
 @pytest.mark.parametrize(("foreign", "floor", "through"), [("en", 0.98, 0.10), ("ru", 0.98, 0.06)])
 def test_foreign_questions_are_told_apart(fastapi: KnowledgeBase, foreign: str, floor: float, through: float) -> None:
@@ -109,7 +139,17 @@ def test_requests_to_another_assistant_are_told_apart(fastapi: KnowledgeBase) ->
 @pytest.mark.parametrize(("language", "first", "tenth"), [("en", 0.92, 0.985), ("ru", 0.90, 0.98)])
 def test_the_paragraph_that_answers_is_found(tmp_path: Path, language: str, first: float, tenth: float) -> None:
     """Of 240 paragraphs the right one comes first, or among ten, equally well in Russian and in English."""
-    pages = paragraphs(language)
+    assert_found(tmp_path, paragraphs(language), language, first, tenth)
+
+
+@pytest.mark.parametrize(("language", "first"), [("en", 0.92), ("ru", 0.90)])
+def test_the_paragraph_of_our_own_that_answers_is_found(tmp_path: Path, language: str, first: float) -> None:
+    """Of a dozen, the right one comes first as often, and it is always found."""
+    assert_found(tmp_path, list_paragraphs(Language(language)), language, first, tenth=1.0)
+
+
+def assert_found(tmp_path: Path, pages: list[tuple[str, list[str]]], language: str, first: float, tenth: float) -> None:
+    """Index paragraphs, and fail where fewer shares of their questions find theirs at the first place, or among ten."""
     (tmp_path / "docs").mkdir()
     for number, (text, _) in enumerate(pages):
         (tmp_path / "docs" / f"{number}.md").write_text(text, "utf-8")

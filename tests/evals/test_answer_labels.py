@@ -12,6 +12,7 @@ import pytest
 
 from assistant.config.profiles import BUNDLED_KNOWLEDGE
 from contracts.enums import Language
+from contracts.errors import ConfigError
 from evals.answers.corpora import LABELS, of_handbook, read_dialogues, read_labels, read_readings
 from evals.answers.grades import words
 from evals.answers.pages import fingerprint, held_back, pieces, sentence_of
@@ -77,7 +78,18 @@ def test_labels_name_pages_and_sentences_that_there_are() -> None:
                 assert all(words(sentence_of(folder / answer.page, name)) for name in answer.sentences)
 
 
-@beside
+def test_a_fingerprint_leads_to_its_sentence_again(tmp_path: Path) -> None:
+    """Of each piece of a page that has words, and of none that is not there."""
+    page = tmp_path / "page.md"
+    page.write_text("# Backups\n\nOpen the page. Press **Restore** there.\n\n- Wait for a minute\n", "utf-8")
+    found = [sentence_of(page, fingerprint(piece)) for piece in pieces(page.read_text("utf-8"))]
+    assert [" ".join(sorted(words(text))) for text in found] == [
+        " ".join(sorted(words(piece))) for piece in pieces(page.read_text("utf-8"))
+    ]
+    with pytest.raises(ConfigError, match="Label the question again"):
+        sentence_of(page, fingerprint("Press Delete there."))
+
+
 def test_no_page_both_answers_and_does_not() -> None:
     """A page is not called wrong where a sentence of it is an answer."""
     for label in read_labels():

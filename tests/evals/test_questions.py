@@ -46,6 +46,14 @@ def test_nearly_every_page_of_the_handbook_is_asked_for() -> None:
     assert len(answering) >= 0.9 * len(there)
 
 
+def test_pages_are_named_by_their_path(tmp_path: Path) -> None:
+    """A page of any folder is one with its path as the name that a label has, whatever its language, and files that are none are not."""
+    for name in ("en/index.md", "ru/guide/first.md", "en/notes.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("# First\n\nText.\n\n## Second\n", "utf-8")
+    assert paths_headings(tmp_path) == dict.fromkeys(("en/index.md", "ru/guide/first.md"), "First\nSecond")
+
+
 @pytest.mark.skipif(not FASTAPI.is_dir(), reason="FastAPI's documentation is not beside the project")
 def test_labels_name_pages_of_fastapi_that_there_are() -> None:
     """Every label is a file in both languages."""
