@@ -151,6 +151,32 @@ async def test_a_message_to_an_interrupted_thread_is_a_turn_of_its_own(
     assert list_messages(values) == [("human", LEND), ("human", NEXT), ("ai", values["final_answer"])]
 
 
+async def test_a_clock_that_is_set_back_and_forth_inside_turns_loses_none(
+    server: Server, studio: LangGraphClient, models: FakeServer
+) -> None:
+    """Set back by two years between draft and verdict, and forward again in the next turn, it spoils no order of steps.
+
+    Between those two, one turn begins and ends under the clock that was set back.
+    """
+    models.script([])
+    thread = await create_thread(studio)
+    told: list[tuple[str, str]] = []
+    for moves in (False, True, False, True):
+        if moves:
+            await run(studio, thread, ask(LEND), interrupt_after=["draft"])
+            server.move_clock()
+        question = LEND if moves else NEXT
+        values = await run(studio, thread, None if moves else ask(question))
+        assert (values["result"]["question"], values["result"]["outcome"]) == (question, "answered")
+        told += [("human", question), ("ai", values["final_answer"])]
+        assert list_messages(values) == told
+
+    history = await studio.threads.get_history(thread, limit=100)
+    made = [str(step["checkpoint"]["checkpoint_id"]) for step in history]
+    assert made == sorted(made, reverse=True)
+    await goes_on(studio, thread)
+
+
 # ------------------------------------------------------------------------------------------- double texting and cancels
 
 

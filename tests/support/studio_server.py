@@ -33,12 +33,18 @@ NEVER_ENOUGH: Final = {"mean_confidence_enforced": 0.99}
 
 
 CALLS: Final = """
-import asyncio, gc, os, sys, time
+import asyncio, gc, os, signal, sys, time
 
 gc.set_threshold(100_000)
 
 right, wrong_by_s = time.time_ns, int(os.environ.get("CLOCK_WRONG_BY", "0"))
 time.time_ns = lambda: right() + wrong_by_s * 1_000_000_000
+
+def move_clock(*_):
+    global wrong_by_s
+    wrong_by_s = -wrong_by_s
+
+signal.signal(signal.SIGUSR1, move_clock)
 
 def refuse(event, arguments):
     if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname"):
@@ -59,7 +65,8 @@ asyncio.sleep = rest_shortly
 """
 """Python's `sitecustomize` for the server: whoever it would call outside this machine is noted, and not called.
 
-The clock that ids of checkpoints are made of is wrong by as many seconds as the environment says. For the next run the
+The clock that ids of checkpoints are made of is wrong by as many seconds as the environment says, and after a signal by
+as many the other way. For the next run the
 server looks more often than twice a second: tests waited for that, and for nothing else, most of their time. And for
 garbage it looks more rarely: what it imports is none, and looking through that is a sixth of its start.
 """
@@ -143,6 +150,11 @@ class Server:
         if not self.log_file.exists():
             return ""
         return re.sub(r"\x1b\[[0-9;]*m", "", self.log_file.read_text(encoding="utf-8", errors="replace"))
+
+    def move_clock(self) -> None:
+        """Make its clock, which is wrong, as wrong the other way; it has moved before the next request is taken."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGUSR1)
 
     def kill(self) -> None:
         assert self._process is not None
