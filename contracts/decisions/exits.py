@@ -9,6 +9,7 @@ from typing import Final
 
 from contracts.decisions.engine import YES_NO, Cell, ChoiceColumn, DecisionRow, DecisionTable, HitPolicy, one_of
 from contracts.enums import PolicyStatus
+from contracts.errors import TableError
 
 
 class StoppedBy(StrEnum):
@@ -74,6 +75,14 @@ class Exit:
     text: str = ""
     ticket: TicketRule = TicketRule.NO
     block_reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind is ExitKind.HAND_OFF and self.ticket is not TicketRule.YES:
+            raise TableError(f"A row of DT-008 hands off with ticket {self.ticket!r}.", "Give it one always.")
+        if self.kind in (ExitKind.OWN_UP, ExitKind.DECLINE) and self.ticket is TicketRule.WIDE:
+            raise TableError(
+                f"A row of DT-008 ends as {self.kind!r} with a ticket that nobody acts on.", "Give it none."
+            )
 
     def __str__(self) -> str:
         text = f" `{self.text}`" if self.text else ""

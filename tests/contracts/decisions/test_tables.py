@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from contracts.context import Threshold
 from contracts.decisions import all_tables, record, routing_table
 from contracts.decisions.engine import ANY, AtLeast, Below, Cell, ChoiceColumn, DecisionTable, HitPolicy, Number, OneOf
+from contracts.decisions.exits import Exit, ExitKind, TicketRule
 from contracts.enums import SafetyLevel, SGRAction
 from contracts.errors import DecisionError, TableError
 from tests.support.oracles import ORACLES, TABLES, in_words, inputs_of
@@ -280,6 +281,21 @@ def test_a_row_that_is_there_twice_is_refused(table: Table) -> None:
     """An id names one row of the audit trail."""
     with pytest.raises(TableError, match="used twice"):
         replace(table, rows=(*table.rows, table.rows[0]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "ticket"),
+    [
+        (ExitKind.HAND_OFF, TicketRule.NO),
+        (ExitKind.HAND_OFF, TicketRule.WIDE),
+        (ExitKind.OWN_UP, TicketRule.WIDE),
+        (ExitKind.DECLINE, TicketRule.WIDE),
+    ],
+)
+def test_an_exit_whose_ticket_contradicts_it_is_refused(kind: ExitKind, ticket: TicketRule) -> None:
+    """Nobody is handed off without a ticket, and one that nobody must act on is sent where the user can still act."""
+    with pytest.raises(TableError, match="ticket"):
+        Exit(kind, "hand_off", ticket)
 
 
 # ------------------------------------------------------------------------------------------------------------- page
