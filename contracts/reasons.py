@@ -7,7 +7,7 @@
     broke("contract", "ValueError")                           contract: ValueError
 
 The specification defines the strings (section 3). They are written when a report is made, and only this module reads
-them back.
+them back, for whoever takes a report from a checkpoint or a stored record: what decides takes reasons as data.
 """
 
 from __future__ import annotations
@@ -66,6 +66,11 @@ def write_reasons(reasons: Iterable[Reason]) -> tuple[str, ...]:
     return tuple(map(str, reasons))
 
 
+def name_reasons(reasons: Iterable[Reason]) -> tuple[str, ...]:
+    """Return the names of reasons, each once, without values: they may quote a draft that did not pass."""
+    return tuple(dict.fromkeys(reason.name for reason in reasons))
+
+
 def read_reason(text: str) -> Reason:
     """Return the reason that a string of a report means; `write_reasons` turns it into the same string.
 
@@ -88,5 +93,5 @@ def reason_name(text: str) -> str:
 
 
 def reason_names(texts: Iterable[str]) -> list[str]:
-    """Return the names of reasons, each once, without values: they may quote a draft that did not pass."""
+    """Return the names in a report's strings, each once, without values."""
     return list(dict.fromkeys(filter(None, map(reason_name, texts))))

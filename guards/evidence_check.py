@@ -12,7 +12,7 @@ from contracts.decisions import EVIDENCE
 from contracts.decisions.evidence import EvidenceRule, sources_to_ask
 from contracts.enums import CheckStatus, Diversity, DraftKind, RequestType, RequiredAction, Source, Track
 from contracts.evidence import EvidenceItem
-from contracts.reasons import Reason, could_not_check, read_reason
+from contracts.reasons import Reason, could_not_check
 from contracts.report import Finding
 
 NAME = "evidence"
@@ -119,10 +119,10 @@ def _find_needed(rule: EvidenceRule, usable: frozenset[Source]) -> frozenset[Sou
     return usable.intersection(rule.required) or frozenset(sources_to_ask(rule, usable))
 
 
-def unchecked_sources(reasons: Iterable[str]) -> frozenset[Source]:
-    """Return the sources that a report's reasons name as needed but unanswered."""
+def unchecked_sources(reasons: Iterable[Reason]) -> frozenset[Source]:
+    """Return the sources that reasons name as needed but unanswered."""
     known = could_not_check().name
-    named = {value for reason in map(read_reason, reasons) if reason.name == known for value in reason.values}
+    named = {value for reason in reasons if reason.name == known for value in reason.values}
     return frozenset(source for source in Source if source in named)
 
 

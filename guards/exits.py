@@ -12,7 +12,7 @@ from contracts.enums import DraftKind, RequestType, RequiredAction, Source
 from contracts.evidence import EvidenceItem, PageSentence, QueryTrace
 from contracts.lookups import Lookup
 from contracts.profile import Profile
-from contracts.reasons import reason_names
+from contracts.reasons import Reason, name_reasons
 from guards.evidence_check import unchecked_sources
 from guards.pages import pages_that_may_help
 from guards.question_check import fit_question, said_in_turn
@@ -39,7 +39,7 @@ class Failure:
     queries: Sequence[str]
     draft: str
     kind: DraftKind
-    reasons: Sequence[str]
+    reasons: Sequence[Reason]
     actions: Sequence[RequiredAction]
     evidence: Sequence[EvidenceItem] = ()
     traces: Sequence[QueryTrace] = ()
@@ -78,7 +78,7 @@ def exit_facts(failure: Failure, profile: Profile, role: str) -> ExitFacts:
     last = LastAction.of(failure.actions)
     if last is not LastAction.ASK:
         return ExitFacts(last, unasked=unchecked_sources(failure.reasons))
-    names, figures = tuple(reason_names(failure.reasons)), failure.request_type in STATUS
+    names, figures = name_reasons(failure.reasons), failure.request_type in STATUS
     asks = failure.draft and failure.kind is DraftKind.CLARIFICATION
     return ExitFacts(
         last,

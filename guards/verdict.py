@@ -166,7 +166,7 @@ def judge(
     named = findings.named()
     report = GuardianReport(
         verdict=judged.verdict,
-        reasons=list(write_reasons(_reasons(judged, findings, kind))),
+        reasons=list(write_reasons(list_reasons(judged, findings, kind))),
         required_actions=_actions(judged, findings),
         risk_level=judged.risk,
         advice=[
@@ -185,7 +185,8 @@ def judge(
     return decision, report
 
 
-def _reasons(judged: Judgement, findings: Findings, kind: DraftKind) -> list[Reason]:
+def list_reasons(judged: Judgement, findings: Findings, kind: DraftKind) -> list[Reason]:
+    """Return why a draft did not pass, each reason once: of the policy, of its kind, and of the checks."""
     if judged.verdict is Verdict.PASS:
         return []
     reasons = [*findings.policy.reasons]

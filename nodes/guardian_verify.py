@@ -30,7 +30,7 @@ from contracts.errors import ConfigError, EntailmentUnavailable
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.ports import EntailmentChecker, NearnessProbe
 from contracts.profile import UNNAMED, Profile
-from contracts.reasons import Reason, broke, could_not_check, reason_names
+from contracts.reasons import Reason, broke, could_not_check, name_reasons
 from contracts.report import Finding, GuardianReport
 from contracts.spec import ArchitectSpec
 from contracts.state import Json, fresh_turn
@@ -43,7 +43,7 @@ from guards.judged_hash import judged_hash
 from guards.policy_check import PolicyFinding, check_answer, mask_text
 from guards.question_check import check_question, said_in_turn
 from guards.relevance_check import RelevanceQuestion, check_relevance, list_compared_texts
-from guards.verdict import Findings, judge
+from guards.verdict import Findings, judge, list_reasons
 from language.message import parts_of
 from language.words import stems
 
@@ -233,7 +233,8 @@ def _decide(
         quoting_left=quotes and context.quoting_draft and not (state["quoting"] or state["quoted"]),
         draft=draft,
     )
-    made = [record(NAME, decision).model_copy(update={"reasons": tuple(reason_names(report.reasons))})]
+    names = name_reasons(list_reasons(decision.outcome, findings, kind))
+    made = [record(NAME, decision).model_copy(update={"reasons": names})]
     if not _is_denied(state):
         made.insert(0, record(NAME, EVIDENCE.decide(request_type=request_type)))
     return decision.outcome, report, [line.model_dump(mode="json") for line in made]

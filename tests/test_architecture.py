@@ -224,6 +224,30 @@ def test_a_folder_has_no_module_and_package_of_one_name() -> None:
     assert twice == []
 
 
+READ_REASONS = frozenset(
+    {
+        # A state that may come from a checkpoint: the last node, the ticket, and what is streamed.
+        *("nodes/safe_exit/node.py", "rendering/hand_off.py", "graph/streaming.py", "assistant/turns/events.py"),
+        # Results of turns that ended.
+        *("assistant/report_text.py", "assistant/review/desk.py", "assistant/review/records.py"),
+        "evals/answers/grades.py",
+    }
+)
+"""Where reports come in from outside, and what they say of reasons is text."""
+
+
+def test_only_what_reads_a_stored_report_parses_its_reasons() -> None:
+    """Reasons are data (`contracts.reasons.Reason`): no guard, and nothing else that decides, reads their strings."""
+    parse = re.compile(r"\b(?:read_reason|reason_names?)\b")
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for package in SHIPPED
+        for path in (ROOT / package).rglob("*.py")
+        if parse.search(path.read_text("utf-8"))
+    }
+    assert found - {"contracts/reasons.py"} == READ_REASONS
+
+
 def test_no_module_of_tests_imports_from_a_test_module_or_a_conftest() -> None:
     """What tests share stands once, in tests/support: an import of a test module collects and runs it for its helpers."""
     wrong = [

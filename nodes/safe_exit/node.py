@@ -30,6 +30,7 @@ from contracts.errors import NotJudged
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.ports import HandOffSink
 from contracts.profile import Profile
+from contracts.reasons import read_reason
 from contracts.report import number_of
 from contracts.result import StructuredAgentResult
 from contracts.state import Json, fresh_turn, marks_of_choice, newest_text, unanswered_id
@@ -194,7 +195,7 @@ def _facts(state: FinalView, context: Context, profile: Profile) -> ExitFacts:
         queries=state["sgr_plan"]["subqueries"],
         draft=draft if judged else "",
         kind=DraftKind(kind or DraftKind.ABSTENTION),
-        reasons=guardian["reasons"],
+        reasons=tuple(map(read_reason, guardian["reasons"])),
         actions=[RequiredAction(action) for action in guardian["required_actions"]],
         # Pages are quoted from it: what nobody judged is not shown either.
         evidence=[EvidenceItem.model_validate(item) for item in state["evidence"] if judged],

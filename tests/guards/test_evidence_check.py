@@ -10,7 +10,7 @@ import pytest
 
 from contracts.enums import CheckStatus, Diversity, DraftKind, RequestType, RequiredAction, Source, Track
 from contracts.evidence import EvidenceItem
-from contracts.reasons import write_reasons
+from contracts.reasons import Reason, could_not_check, write_reasons
 from guards.evidence_check import EvidenceQuestion, check_evidence, unchecked_sources
 
 DOC, POLICY, DB, GRAPH = Source
@@ -291,7 +291,7 @@ def test_nothing_found_is_said_only_where_somebody_could_look(
     asked = question(request_type, *there, usable=usable, unreachable=frozenset(unreachable), kind=kind, track=track)
     finding = check_evidence(asked)
     assert (finding.status, write_reasons(finding.reasons)) == (CheckStatus.UNCHECKED, (f"could_not_check=[{named}]",))
-    assert unchecked_sources(write_reasons(finding.reasons)) == frozenset(named.split(", "))
+    assert unchecked_sources(finding.reasons) == frozenset(named.split(", "))
     rest = unreachable - set(named.split(", "))
     assert [remark for remark in write_reasons(finding.advice) if "could_not_ask" in remark] == [
         f"could_not_ask=[{s}]" for s in rest
@@ -309,7 +309,10 @@ def test_what_was_not_needed_and_could_not_be_asked_is_advice(kind: DraftKind) -
 
 def test_reasons_of_other_checks_name_no_source() -> None:
     """What could not be checked may be a check, which is no source."""
-    assert unchecked_sources(["could_not_check=[grounding]", "abstained", "could_not_check=[db, doc]"]) == {DB, DOC}
+    assert unchecked_sources([could_not_check("grounding"), Reason("abstained"), could_not_check("db", "doc")]) == {
+        DB,
+        DOC,
+    }
 
 
 def test_fast_is_asked_for_neither_number_nor_confidence() -> None:
