@@ -8,8 +8,8 @@ tickets go out.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from typing import Any, Final, NoReturn
 
@@ -28,7 +28,7 @@ from adapters.fakes.sources import FakeSource
 from contracts.context import Context
 from contracts.decisions import OUTPUT, all_tables, routing_table
 from contracts.decisions.engine import DecisionRow, DecisionTable
-from contracts.decisions.exits import EXITS, Exit
+from contracts.decisions.exits import EXITS, Exit, TicketRule
 from contracts.decisions.output import ChannelView
 from contracts.decisions.verdict import RULES_ACTION, Judgement
 from contracts.enums import (
@@ -39,9 +39,10 @@ from contracts.enums import (
     RiskLevel,
     SafetyLevel,
     Source,
+    Tickets,
     Verdict,
 )
-from contracts.errors import EntailmentUnavailable, ModerationUnavailable, PlanningFailed, SourceUnavailable
+from contracts.errors import EntailmentUnavailable, ModerationUnavailable, PlanningFailed, SourceUnavailable, TableError
 from contracts.ports import Draft, Drafter
 from contracts.profile import AnswerPolicy, AnswerRule, PolicyRule
 from contracts.spec import ArchitectSpec
@@ -137,7 +138,8 @@ class Turn:
             "path": path,
             "said": (result["outcome"], result["answer_text"], result["block_reason"]),
             "holds": {
-                key: result[key] for key in ("plan", "tool_trace", "synthetic_analysis", "synthetic_response", "pages")
+                key: result[key]
+                for key in ("plan", "tool_trace", "synthetic_analysis", "synthetic_response", "pages", "hand_off")
             },
             "risk": (result["guardian"] or {}).get("risk_level"),
             "moderated": len(moderator.seen),
@@ -342,6 +344,31 @@ async def test_each_cell_of_the_output_table_shows_or_hides_something(
     with changed(OUTPUT, row, replace(row.then, **{cell: not getattr(row.then, cell)})):
         after, _ = await turn.done()
     assert after != walks[SHOWN_IN[row.id]][0]
+
+
+def exits_with_other_tickets() -> Iterator[tuple[DecisionRow[Exit], Exit]]:
+    """Yield each row of the table of exits with what it would be under each other rule that its kind can have."""
+    for row in EXITS.rows:
+        for rule in TicketRule:
+            with suppress(TableError):
+                if rule is not row.then.ticket:
+                    yield row, replace(row.then, ticket=rule)
+
+
+TICKETS: Final = list(exits_with_other_tickets())
+
+
+@pytest.mark.parametrize(("row", "other"), TICKETS, ids=[f"{row.id}, {other.ticket}" for row, other in TICKETS])
+async def test_each_ticket_of_the_table_of_exits_is_sent_or_not(
+    row: DecisionRow[Exit], other: Exit, walks: Any
+) -> None:
+    """With another rule in its row, people get another ticket, or none, where tickets are wide."""
+    met = next(name for name, (_, made) in walks.items() if ("DT-008", row.id) in made)
+    wide = Turn(TURNS[met].text, **TURNS[met].given, tickets=Tickets.WIDE)
+    before, _ = await wide.done()
+    with changed(EXITS, row, other):
+        after, _ = await wide.done()
+    assert after != before
 
 
 WORDED: Final = [row for row in EXITS.rows if row.then.text]
