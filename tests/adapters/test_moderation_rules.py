@@ -19,6 +19,8 @@ Measured, Unsafe / Unsafe or Controversial (floors and ceilings below leave a ma
     labelled attacks, held back (92)                   65 % / 66 %   (seen once, after the rules: what to expect)
     labelled harmless messages (378), tuned on (243)   0 / 2 %       (quoted attacks)
     labelled harmless messages, held back (135)        1 / 4 texts
+    our persuasions (12)                               75 % / 92 %
+    our everyday requests, what only sounds harmful (66)  0 / 0
     20,000 characters                                  20 to 35 ms; the worst repetition found, 150 ms; a question, 0.1 ms
 """
 
