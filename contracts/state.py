@@ -4,7 +4,7 @@ Nodes use Pydantic models at their borders: a node writes with `model_dump(mode=
 it reads.
 """
 
-from __future__ import annotations
+# Annotations are types here, no strings: where LangGraph checks what is stored, it evaluates those for each graph.
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, NamedTuple, cast

@@ -3,7 +3,7 @@
 A view key must be a key of `ChatState` (a test checks this): an unknown key would silently become a channel.
 """
 
-from __future__ import annotations
+# Annotations are types here, no strings: where LangGraph checks what is stored, it evaluates those for each graph.
 
 from langchain_core.messages import AnyMessage
 from typing_extensions import TypedDict
