@@ -108,6 +108,26 @@ def _import_what_a_turn_needs() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+    _use_large_pages()
+
+
+_COLLAPSE: Final = 25
+"""madvise(2), MADV_COLLAPSE: small pages of memory become a large one, which Linux does from 6.1, and others refuse."""
+
+_LARGE: Final = 2 << 20
+
+
+def _use_large_pages() -> None:
+    """Put what was imported into large pages: of small ones, each fork copies a table of 20,000 entries."""
+    madvise = ctypes.CDLL(None).madvise
+    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    for line in Path("/proc/self/maps").read_text("utf-8").splitlines():
+        place, rights, *_, inode, name = f"{line} -".split()[:6]
+        if rights == "rw-p" and inode == "0" and name in ("-", "[heap]"):
+            start, end = (int(address, 16) for address in place.split("-"))
+            first, last = -(-start // _LARGE) * _LARGE, end // _LARGE * _LARGE
+            if first < last:
+                madvise(first, last - first, _COLLAPSE)
 
 
 def _read_what_ships() -> None:
