@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -111,8 +111,10 @@ class Service:
         feedback: FeedbackStore,
         histories: Histories,
         desk: ReviewDesk,
+        resting: Callable[[], Mapping[str, float]],
     ) -> None:
         self.deployed = deployed
+        self.resting = resting
         self.knowledge = knowledge
         self.desk = desk
         self._runner = runner
@@ -530,7 +532,7 @@ async def open_service(deployed: Deployment) -> AsyncGenerator[Service]:
         runner = await opened.enter_async_context(open_runner(deployed, ports))
         feedback, histories = await FeedbackStore.share(runner.store), await Histories.share(runner.store)
         desk = await desk_over(deployed, runner.store, feedback, ports.sink)
-        service = Service(deployed, runner, knowledge, feedback, histories, desk)
+        service = Service(deployed, runner, knowledge, feedback, histories, desk, ports.resting)
         try:
             yield service
         finally:

@@ -48,7 +48,7 @@ from contracts.views import (
 )
 from graph.callers import settled_role
 from graph.langgraph_internals import recast
-from graph.policies import SECONDS_PER_NODE, TRY_AGAIN, to_safe_exit
+from graph.policies import MARGIN_S, SECONDS_PER_NODE, TRY_AGAIN, to_safe_exit
 from graph.routing import after_draft, after_moderation, after_synthetic, after_verdict
 from graph.streaming import JudgedGraph, send_in_pieces
 from graph.watchdog import within
@@ -80,6 +80,8 @@ class Ports:
         sink: Delivers hand-offs; without it, the answer asks the user to pass them on.
         probe: Finds words that the documents do not have; without it, no headings are offered, either.
         nearness: Tells how near a draft is to the question in meaning; without it, relevance rests on the search alone.
+        slowest_s: Seconds that the slowest of them may take in a node.
+        resting: Returns the models that are left alone for now, by purpose, with the seconds until they are asked again.
     """
 
     moderator: Moderator
@@ -93,6 +95,8 @@ class Ports:
     sink: HandOffSink | None = None
     probe: WordProbe | None = None
     nearness: NearnessProbe | None = None
+    slowest_s: float = 0.0
+    resting: Callable[[], Mapping[str, float]] = dict[str, float]
 
 
 def build_graph(
@@ -114,7 +118,7 @@ def build_graph(
     """
     # A turn begins with messages alone: other keys of an input are not taken, and Studio's form asks for none.
     graph = StateGraph(ChatState, context_schema=settings, input_schema=TurnInput)
-    step = partial(_add_node, graph, settings, progress)
+    step = partial(_add_node, graph, settings, progress, ports.slowest_s)
     step(
         moderation,
         ModerationView,
@@ -170,6 +174,7 @@ def _add_node(
     graph: StateGraph[ChatState, Context, TurnInput, ChatState],
     settings: type[Context],
     progress: Progress | None,
+    slowest_s: float,
     node: Callable[..., Coroutine[Any, Any, Json]],
     view: type[Any],
     **bound: object,
@@ -188,7 +193,8 @@ def _add_node(
             runtime.stream_writer(told)
         # A turn that an older version began may lack a key.
         work = node({**missing, **state}, runtime.override(context=context), **bound)
-        return await within(SECONDS_PER_NODE, name, work)
+        # The port ends first: what it says of itself is worth more than that its node was ended.
+        return await within(max(SECONDS_PER_NODE, slowest_s + MARGIN_S), name, work)
 
     # LangGraph injects the error by its annotation, which its own type does not say.
     # Partial, as LangGraph reads the bytecode of functions in search of graphs inside: a third of what building takes.

@@ -11,7 +11,9 @@ from contracts.errors import GuardianError, InputError, PortError
 from contracts.state import ChatState, Json, fresh_turn
 
 SECONDS_PER_NODE: Final = 120.0
-"""No node may take longer; a turn therefore always ends."""
+"""No node may take longer unless a slow model needs it; a turn therefore always ends."""
+MARGIN_S: Final = 10.0
+"""What a node is given beyond its slowest port."""
 
 
 def worth_another_try(error: Exception) -> bool:

@@ -2,9 +2,9 @@
 
 A timeout is a timer of the event loop, and while a node computes, the loop runs no timer and no other conversation. So
 one thread of the process watches the loops in which nodes run; each loop regularly shows that it is alive. If one step
-of a task holds a loop for a quarter of a node's time limit, an exception is raised inside that step. The node then
-fails by timeout, and the loop serves the others. The limit is a quarter, so that the other timers have not expired by
-then.
+of a task holds a loop for a quarter of a node's time limit, or for half a minute, an exception is raised inside that
+step. The node then fails by timeout, and the loop serves the others. The limit is a quarter, so that the other timers
+have not expired by then.
 
 The watchdog cannot end two things. A single call into C (one regular-expression search, one database statement) runs
 until it returns, because an exception is only raised between two Python instructions. Work that a node sent to a thread
@@ -28,6 +28,8 @@ from contracts.state import Json
 
 _SHARE: Final = 4
 """The part of a node's bound, one in so many, for which a step of it may hold the loop."""
+_MOST_HELD_S: Final = 30.0
+"""And at most so long, however long the node may wait for a slow model."""
 _LOOKS: Final = 8
 """How many times in that time a loop is asked to show itself."""
 
@@ -46,7 +48,7 @@ async def within(seconds: float, node: str, work: Coroutine[Any, Any, Json]) -> 
         NodeTimeoutError: The work took longer than the bound; it is cancelled and left, however it reacts. Or one of
             its steps held the event loop for longer than a quarter of the bound.
     """
-    began, held = time.monotonic(), seconds / _SHARE
+    began, held = time.monotonic(), min(seconds / _SHARE, _MOST_HELD_S)
     with _WATCH.over(asyncio.get_running_loop(), held):
         task = asyncio.create_task(work)
         try:

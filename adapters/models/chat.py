@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from pydantic import ValidationError
 
 from adapters.models.access import ModelAccess
+from adapters.models.breaker import CircuitBreaker
 from adapters.models.retries import Pauses, fault_of_status, retry_after, with_retries
 from adapters.models.thinking import without_thinking
 from adapters.models.wire import text_of, to_wire
@@ -89,6 +90,7 @@ class ChatModel:
         client: The HTTP client that several models share; its creator closes it.
         pauses: Between tries.
         clock: Seconds, monotonic; for the records only.
+        breaker: Leaves a model alone that keeps missing its deadline.
     """
 
     def __init__(
@@ -99,8 +101,10 @@ class ChatModel:
         *,
         pauses: Pauses | None = None,
         clock: Callable[[], float] = time.monotonic,
+        breaker: CircuitBreaker | None = None,
     ) -> None:
         self.access = access
+        self.breaker = breaker or CircuitBreaker(clock)
         self.purpose = purpose
         self._pauses = pauses
         self._clock = clock
@@ -118,6 +122,7 @@ class ChatModel:
         """
         made: list[ModelCall] = []
         try:
+            self.breaker.begin(self.access.timeout_s)
             messages = self._shape(ask)
             reply = await with_retries(
                 lambda: self._once(messages, ask, made),
@@ -126,7 +131,9 @@ class ChatModel:
                 pauses=self._pauses,
             )
         except ServerFault as fault:
+            self.breaker.settle(fault.kind)
             raise self._final(fault, made) from fault.__cause__
+        self.breaker.settle(None)
         return Reply(reply.text, reply.calls, reply.finish_reason, tuple(made))
 
     def _shape(self, ask: Ask) -> list[BaseMessage]:
@@ -234,6 +241,7 @@ WAYS_OUT: Final = {
     FaultKind.CUT_SHORT: "Allow more tokens (GUARDIAN_PLAN_TOKENS, GUARDIAN_ANSWER_TOKENS).",
     FaultKind.FILTERED: "The provider's own filter stopped the reply; ask the provider, or use another model.",
     FaultKind.NOT_AS_ASKED: "Try another model; `guardian doctor` shows what this one can do.",
+    FaultKind.RESTING: "Allow more time (GUARDIAN_MODEL_TIMEOUT), or use a faster model.",
 }
 """What to do about each kind of fault."""
 

@@ -76,10 +76,18 @@ class ModelExchange:
         Raises:
             ServerFault: No usable reply.
         """
-        window = self.asked.window
+        window, breaker = self.asked.window, self.asked.model.breaker
         try:
+            breaker.check()
             tokens = await in_time(window.reply_tokens(self.tokens), self._deadline)
             parts, cut = await in_time(window.fit(parts, tokens, by_bytes=by_bytes), self._deadline)
+        except ServerFault as fault:
+            if fault.kind not in (FaultKind.DEADLINE, FaultKind.RESTING):
+                raise
+            # The window is asked of the same server.
+            breaker.settle(fault.kind)
+            raise self.asked.fault(fault.kind, fault.message.rstrip(".")) from fault
+        try:
             reply = await self.asked.model.ask(Ask(messages(parts), tokens, form, options, cut), self._deadline)
         except ServerFault as fault:
             self.made += fault.calls

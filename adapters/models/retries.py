@@ -52,7 +52,7 @@ async def in_time(work: Awaitable[T], deadline: float) -> T:
         async with asyncio.timeout_at(deadline):
             return await work
     except TimeoutError:
-        raise ServerFault("There was no answer in time.", kind=FaultKind.DEADLINE) from None
+        raise ServerFault("there was no answer in time", kind=FaultKind.DEADLINE) from None
 
 
 async def with_retries(

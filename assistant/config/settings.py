@@ -24,6 +24,8 @@ LONGEST_RANKING_S: Final = 50.0
 """Of an embedding model and of a reranker, which are asked one after the other: within `LONGEST_TIMEOUT_S` together."""
 LONGEST_TIMEOUT_S: Final = 110.0
 """Less than a node may take, so that a port always ends before its node is ended."""
+LONGEST_MODEL_S: Final = 600.0
+"""Of a language model. A node that may wait for one longer than usual is given more time by as much."""
 
 
 class DataSettings(Group):
@@ -123,7 +125,7 @@ class ModelSettings(Group):
     proxy: kinds.Address = variable("OPENAI_PROXY", "")(
         "Address of a proxy for the models' servers.", "Адрес прокси для серверов моделей."
     )
-    timeout_s: float = variable("GUARDIAN_MODEL_TIMEOUT", 60.0, least=0.1, most=LONGEST_TIMEOUT_S)(
+    timeout_s: float = variable("GUARDIAN_MODEL_TIMEOUT", 60.0, least=0.1, most=LONGEST_MODEL_S)(
         "Seconds for one planning or drafting exchange, all tries together.",
         "Секунды на один план или черновик, все попытки вместе.",
     )

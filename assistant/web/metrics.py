@@ -6,12 +6,14 @@ Label values are few and fixed: the program's own names, never a text, an id, an
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from assistant.turns.events import Judged, NodeFinished, TurnEnded
+from contracts.enums import CallPurpose
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
     from assistant.web.paths import Paths
     from contracts.result import StructuredAgentResult
 
-_NODE_S: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
-_TURN_S: Final = (0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300)
+_NODE_S: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 600)
+_TURN_S: Final = (0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 1200)
 _SHARES: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1)
 _PARTS: Final = frozenset(
     {
@@ -69,11 +71,19 @@ class Metrics:
         self._request_seconds = Histogram(
             "http_request_seconds", "Seconds to the end of an answer", ["method", "route"], buckets=_TURN_S, **to
         )
+        self._resting = Gauge(
+            "model_resting_seconds",
+            "Seconds until a model that missed too many deadlines is asked again",
+            ["purpose"],
+            **to,
+        )
         self._refused = Counter("rate_limited_requests", "Requests refused as too many", ["reason"], **to)
 
     def watch(self, service: Service) -> None:
         """Count the turns of an open deployment from now on."""
         self._running.set_function(lambda: service.running)
+        for purpose in CallPurpose:
+            self._resting.labels(purpose).set_function(partial(_resting_s, service, purpose))
         service.watchers.append(self._turn)
 
     def limited(self, reason: str) -> None:
@@ -168,3 +178,7 @@ def _route(scope: Scope, outer: object) -> str:
     if scope["app"] is not outer:
         return f"{scope.get('root_path', '')}/*"
     return str(getattr(scope.get("route"), "path", "") or _UNKNOWN)
+
+
+def _resting_s(service: Service, purpose: CallPurpose) -> float:
+    return service.resting().get(purpose, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request, Response
@@ -32,10 +33,16 @@ class Health(BaseModel):
 
 
 class Readiness(BaseModel):
-    """Whether questions can be answered and, if not, what is missing."""
+    """Whether questions can be answered and, if not, what is missing.
+
+    Attributes:
+        resting: Models that missed too many deadlines, by purpose, with the seconds until they are asked again. Turns
+            go on without them. Left out if there is none.
+    """
 
     ready: bool
     missing: list[str] = []
+    resting: dict[str, int] = {}
 
 
 @router.head("/healthz", include_in_schema=False)
@@ -50,8 +57,9 @@ async def healthz() -> Health:
 async def readyz(service: Served) -> JSONResponse:
     """Report whether questions can be answered: 200, or 503 with what is missing. Needs no key."""
     missing = await service.missing()
-    told = Readiness(ready=not missing, missing=missing)
-    return JSONResponse(told.model_dump(), 503 if missing else 200)
+    resting = {purpose: ceil(seconds) for purpose, seconds in service.resting().items()}
+    told = Readiness(ready=not missing, missing=missing, resting=resting)
+    return JSONResponse(told.model_dump(exclude=None if resting else {"resting"}), 503 if missing else 200)
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})

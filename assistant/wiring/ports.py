@@ -46,6 +46,8 @@ def ports(
         quoter=offline.drafter if drafter else None,
         entailment=servers.entailment(),
         sink=sink,
+        slowest_s=servers.slowest_s,
+        resting=servers.resting,
     )
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from assistant.config.settings import LONGEST_TIMEOUT_S
+from assistant.config.settings import LONGEST_MODEL_S
 from assistant.turns.tracing import prepare_tracing
 from assistant.wiring.rankers import access_of
 from contracts.enums import CallPurpose, FaultKind
@@ -44,6 +44,7 @@ class Servers:
         self._settings = deployed.settings
         self._provider = deployed.settings.moderation.provider
         self._opened = False
+        self._models: list[ChatModel] = []
 
     async def __aenter__(self) -> Self:
         return self
@@ -58,6 +59,17 @@ class Servers:
     def moderates(self) -> bool:
         """Whether a server moderates messages; a server can be unavailable."""
         return self._provider in ("vllm", "mosec")
+
+    @property
+    def slowest_s(self) -> float:
+        """Seconds that a model of a node may take at most; 0 without models."""
+        models = self._settings.models
+        return models.timeout_s if models.planner or models.drafter else 0.0
+
+    def resting(self) -> dict[str, float]:
+        """Return the models that are left alone for now, by purpose, with the seconds until they are asked again."""
+        left = ((str(model.purpose), model.breaker.rests_s) for model in self._models)
+        return {purpose: seconds for purpose, seconds in left if seconds > 0}
 
     def moderator(self) -> Moderator:
         """Return the moderator that the settings name."""
@@ -203,7 +215,7 @@ class Servers:
             max_retries=settings.retries,
         )
 
-    def _access(self, model: str, most_s: float = LONGEST_TIMEOUT_S) -> ModelAccess:
+    def _access(self, model: str, most_s: float = LONGEST_MODEL_S) -> ModelAccess:
         from adapters.models.access import ModelAccess
 
         settings = self._settings.models
@@ -220,9 +232,7 @@ class Servers:
             extra=settings.extra,
         )
 
-    def _make_model(
-        self, name: str, purpose: CallPurpose, tokens: int, most_s: float = LONGEST_TIMEOUT_S
-    ) -> AskedModel:
+    def _make_model(self, name: str, purpose: CallPurpose, tokens: int, most_s: float = LONGEST_MODEL_S) -> AskedModel:
         from adapters.models.exchange import AskedModel
 
         access = self._access(name, most_s)
@@ -244,7 +254,9 @@ class Servers:
     def _model(self, access: ModelAccess, purpose: CallPurpose) -> ChatModel:
         from adapters.models.chat import ChatModel
 
-        return ChatModel(access, purpose, self._client)
+        made = ChatModel(access, purpose, self._client)
+        self._models.append(made)
+        return made
 
     @cached_property
     def _memory(self) -> WireMemory:

@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate
+from itertools import accumulate, groupby
 from operator import add
 from pathlib import Path
 from typing import Annotated, Any
@@ -470,14 +470,16 @@ async def test_a_cancelled_turn_can_be_finished(desk: Desk) -> None:
     """Cancelling, as Ctrl-C does, frees the conversation and loses nothing."""
     runner = desk.runner(slow_graph(desk.data, desk.saver, pause_s=0.1))
     running = asyncio.create_task(runner.run("t", "hello", turn_id="one"))
-    await asyncio.sleep(0.25)
+    while "search" not in desk.ran():  # noqa: ASYNC110  # the nodes write into a file
+        await asyncio.sleep(0.01)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
     result = await desk.runner().resume("t")
 
     assert result is not None
-    assert desk.ran() == [*NODES]
+    # A node that was cancelled between its end and its checkpoint runs again.
+    assert [name for name, _ in groupby(desk.ran())] == [*NODES]
 
 
 async def test_nothing_to_resume_is_none(desk: Desk) -> None:

@@ -86,6 +86,20 @@ async def test_a_port_that_hangs_is_ended_by_the_nodes_timeout(
     assert hangs.cancelled == 1
 
 
+async def test_a_node_waits_for_a_slow_model_as_long_as_its_settings_allow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit of a node follows from its slowest port: a model that may take minutes is waited for."""
+
+    class Slow(FakeDrafter):
+        async def draft(self, request: Any) -> Draft:
+            await asyncio.sleep(0.5)
+            return await super().draft(request)
+
+    await run(ports(), QUESTIONS["en"])
+    monkeypatch.setattr("graph.build.SECONDS_PER_NODE", 0.1)
+    values = await run(ports(drafter=Slow([RIGHT]), slowest_s=LOADED))
+    assert values["result"]["outcome"] == "answered"
+
+
 @pytest.mark.parametrize(
     ("node", "changes"),
     [

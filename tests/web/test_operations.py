@@ -301,6 +301,32 @@ async def test_metrics_of_models_and_degraded_parts_name_parts_alone(own: Desk) 
         assert "127.0.0.1" not in text
 
 
+async def test_a_model_that_is_left_alone_is_told_of_and_hinders_nobody(own: Desk) -> None:
+    """After three deadlines in a row each part says for how long; turns are answered without it at once."""
+
+    async def say_nothing(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
+    address = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}/v1"
+    variables = {"GUARDIAN_MODEL": "m", "OPENAI_BASE_URL": address, "GUARDIAN_MODEL_TIMEOUT": "0.3"}
+    async with silent, opened(own.having(**variables, GUARDIAN_MODEL_WINDOW="8192")) as (client, app):
+        turns = [await app.state.service.ask(Caller(), Question(QUESTION)) for _ in range(4)]
+        last = turns[-1]
+        assert last.outcome == "answered"
+        assert [part for part in last.diagnostics.degraded if "asked again in" in part]
+        assert not last.diagnostics.model_calls, last.diagnostics.degraded
+        ready = await client.get("/readyz")
+        assert (ready.status_code, ready.json()["ready"]) == (200, True)
+        assert {part: 50 < seconds <= 60 for part, seconds in ready.json()["resting"].items()} == {
+            "plan": True,
+            "draft": True,
+        }
+        told = await figures_of(client)
+        assert 50 < told["guardian_model_resting_seconds", ("plan",)] <= 60
+        assert told["guardian_model_resting_seconds", ("moderation",)] == 0
+
+
 async def test_no_text_id_or_path_of_a_request_is_in_the_metrics(own: Desk) -> None:
     """Requests count by route template, and all paths that there are not as one."""
     async with opened(own) as (client, app):

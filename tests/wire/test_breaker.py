@@ -1,0 +1,105 @@
+"""A model that keeps missing its deadline is left alone for a while, and asked again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+
+from adapters.models.breaker import FIRST_REST_S, LONGEST_REST_S, MISSES, CircuitBreaker
+from adapters.models.chat import Ask, ChatModel
+from adapters.models.retries import deadline_in
+from contracts.enums import CallPurpose, FaultKind
+from contracts.errors import ServerFault
+from tests.support.wire.models import asked_of, bench
+from tests.support.wire.server_process import FakeServer
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def miss(breaker: CircuitBreaker, times: int = 1) -> None:
+    for _ in range(times):
+        breaker.begin(5)
+        breaker.settle(FaultKind.DEADLINE)
+
+
+def is_resting(breaker: CircuitBreaker) -> bool:
+    try:
+        breaker.begin(5)
+    except ServerFault:
+        return True
+    return False
+
+
+def test_deadlines_in_a_row_alone_open_the_circuit() -> None:
+    """An answer between them, were it a refusal, says that the server is quick enough."""
+    breaker = CircuitBreaker(Clock())
+    for ends in (None, FaultKind.BUSY, FaultKind.NOT_ALLOWED):
+        miss(breaker, MISSES - 1)
+        breaker.settle(ends)
+    assert not is_resting(breaker)
+    miss(breaker, MISSES)
+    assert is_resting(breaker)
+
+
+def test_each_rest_is_twice_as_long_up_to_a_bound() -> None:
+    """After a rest one request goes through; if it misses its deadline too, the next rest is longer."""
+    clock = Clock()
+    breaker = CircuitBreaker(clock)
+    miss(breaker, MISSES - 1)
+    rests: list[float] = []
+    for _ in range(6):
+        miss(breaker)
+        rests.append(breaker.rests_s)
+        clock.now += breaker.rests_s
+    assert rests == [min(FIRST_REST_S * 2**turn, LONGEST_REST_S) for turn in range(6)]
+
+
+def test_after_a_rest_one_request_goes_through_alone() -> None:
+    """Others are refused while it runs; its answer lets everybody through, and its vanishing lets the next one try."""
+    clock = Clock()
+    breaker = CircuitBreaker(clock)
+    miss(breaker, MISSES)
+    clock.now += FIRST_REST_S
+    assert not is_resting(breaker)
+    assert is_resting(breaker)
+    clock.now += 5  # whoever asked went away
+    assert not is_resting(breaker)
+    breaker.settle(None)
+    assert not is_resting(breaker)
+    assert not is_resting(breaker)
+
+
+async def test_a_server_that_is_too_slow_is_not_asked_while_it_is_left_alone(server: FakeServer) -> None:
+    """The refusal says how often it missed, when it is asked again and what to do; then it is asked and answers."""
+    clock = Clock()
+    slow = {"times": MISSES, "reply": {"delay_headers_s": 600}}
+    server.script([slow, {"reply": {"text": "Here I am."}}])
+    async with bench(server, timeout_s=0.2) as made:
+        model = ChatModel(made.access, CallPurpose.DRAFT, made.client, breaker=CircuitBreaker(clock))
+
+        async def ask(seconds: float = 0.2) -> Any:
+            return await model.ask(Ask([HumanMessage("q")], 100), deadline_in(seconds))
+
+        for _ in range(MISSES):
+            with pytest.raises(ServerFault) as caught:
+                await ask()
+            assert caught.value.kind is FaultKind.DEADLINE
+        with pytest.raises(ServerFault) as caught:
+            await ask()
+        assert caught.value.kind is FaultKind.RESTING
+        assert not caught.value.calls
+        assert f"missed {MISSES} deadlines in a row and is asked again in 60 s" in caught.value.message
+        assert "GUARDIAN_MODEL_TIMEOUT" in caught.value.way_out
+        assert len(asked_of(server)) <= MISSES
+        clock.now += FIRST_REST_S
+        assert (await ask(20)).text == "Here I am."
