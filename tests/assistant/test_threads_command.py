@@ -11,6 +11,8 @@ import pytest
 from assistant.turns.feedback import Feedback, FeedbackStore, Rating
 from assistant.turns.reviews import Reviews
 from assistant.turns.transcript import TurnStore
+from assistant.visitors import user_name
+from contracts.report import number_of
 from contracts.result import StructuredAgentResult
 from tests.support.cli_helpers import ANSWER, QUESTION, Desk, leave_half_finished
 
@@ -45,7 +47,7 @@ def test_the_list_as_json_has_the_same(talked: Desk) -> None:
     ]
     assert set(listed[0]) == {
         *("thread_id", "turns", "started_at", "last_at", "first_question", "unfinished", "outcome", "rating"),
-        *("title", "pinned"),
+        *("title", "pinned", "reviewed"),
     }
 
 
@@ -181,13 +183,56 @@ def test_a_conversation_can_be_deleted_without_an_index(talked: Desk) -> None:
     assert talked.here("threads", "list", "--json").json == []
 
 
-def test_a_visitors_half_finished_turn_is_resumed_by_the_id_that_it_is_stored_under(talked: Desk) -> None:
-    """Whoever has the data folder may finish any turn, and its answer stays the visitor's."""
-    thread = f"v_{'7' * 32}/mine"
+VISITORS = f"v_{'7' * 32}/mine"
+USERS = f"{user_name('anna@shop.example')}/mine"
+
+
+@pytest.mark.parametrize("thread", [VISITORS, USERS])
+@pytest.mark.parametrize("locale", ["en_US.UTF-8", "ru_RU.UTF-8"])
+def test_a_visitors_half_finished_turn_is_resumed_by_the_id_that_it_is_stored_under(
+    thread: str, locale: str, talked: Desk
+) -> None:
+    """Whoever has the data folder may finish any turn, and its words stay the visitor's: `guardian review` shows them."""
     asyncio.run(leave_half_finished(talked, thread, "m1", QUESTION))
-    result = talked.here("threads", "resume", thread, "--json").json
-    assert (result["thread_id"], result["outcome"]) == (thread, "answered")
-    assert "half-finished" not in talked.here("threads", "list").out
+    desk = talked.having(LC_ALL=locale)
+    said = desk.here("threads", "resume", thread)
+    assert f"`guardian review show {thread}`" in said.out
+    for words in (ANSWER, QUESTION):
+        assert words not in said.out + said.err
+    assert f"resume {thread}" not in desk.here("threads", "list").out
+    [again] = [line for line in desk.here("review", "--json").json if line["thread"] == thread]
+    assert again["outcome"] == "answered"
+
+
+@pytest.mark.parametrize("thread", [VISITORS, USERS])
+def test_words_of_visitors_and_users_are_shown_by_review_alone(thread: str, talked: Desk) -> None:
+    """Neither the list nor the transcript has a word of them; the transcript names the command that records who looked."""
+    secret = "My password is hunter2xy9"  # noqa: S105  # made up
+    asyncio.run(leave_half_finished(talked, thread, "m1", secret))
+    done = talked.here("threads", "resume", thread, "--json").json
+    assert set(done) == {"thread_id", "turn_id", "outcome"}
+    assert (done["thread_id"], done["turn_id"]) == (thread, "m1")
+
+    async def label() -> None:
+        async with await TurnStore.open(talked.folder / "threads.db") as store:
+            await store.label(thread, title=secret)
+
+    asyncio.run(label())
+    listed = talked.here("threads", "list")
+    assert "hunter2xy9" not in listed.out
+    assert f"{thread}  " in listed.out
+    [entry] = [line for line in talked.here("threads", "list", "--json").json if line["reviewed"]]
+    assert (entry["thread_id"], entry["first_question"], entry["title"], entry["turns"]) == (thread, "", "", 1)
+    for wanted in (thread, number_of(thread, "m1")):
+        for options in ([], ["--json"]):
+            said = talked.here("threads", "show", wanted, *options)
+            said.complains(2, thread, f"guardian review show {thread}")
+            assert "hunter2xy9" not in said.out + said.err
+    shown = talked.here("review", "show", thread).out
+    assert "hunter2xy9" not in shown
+    assert "My password is" in shown
+    assert talked.here("review", "looks", "--json").json[0]["what"] == f"open {thread} m1"
+    assert talked.here("threads", "delete", thread).code == 0
 
 
 @pytest.mark.parametrize("action", ["show", "resume", "delete"])

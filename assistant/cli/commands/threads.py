@@ -1,20 +1,25 @@
-"""`guardian threads`: list, read, resume and delete conversations."""
+"""`guardian threads`: list, read, resume and delete conversations.
+
+The words of visitors and users are not shown here: `guardian review` shows them, masked, and records who looked.
+"""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import json
-from dataclasses import asdict, dataclass
+import shlex
+from dataclasses import asdict, dataclass, replace
 
 from assistant.cli.output import show_answer
 from assistant.deployment import Deployment, deployment
 from assistant.turns.feedback import Feedback, FeedbackStore, Rating
 from assistant.turns.progress import own_language, phrases
 from assistant.turns.transcript import MAX_ID_LENGTH, MAX_STORED_ID_LENGTH, ThreadSummary, check_id
+from assistant.visitors import split_stored_id
 from assistant.wiring.hand_offs import hand_offs_file
 from assistant.wiring.turns import open_runner, open_store
-from contracts.errors import UnknownThread
+from contracts.errors import InputError, UnknownThread
 from language.words import detect
 from rendering.columns import flat
 
@@ -39,10 +44,15 @@ def _unknown_error(thread: str) -> UnknownThread:
 
 @dataclass(frozen=True, slots=True)
 class _Line(ThreadSummary):
-    """A conversation with how its last turn ended and was rated."""
+    """A conversation with how its last turn ended and was rated; without the words of a visitor or a user.
+
+    Attributes:
+        reviewed: Whether the words are theirs, so that only `guardian review` shows them.
+    """
 
     outcome: str | None = None
     rating: Rating | None = None
+    reviewed: bool = False
 
 
 async def _list(deployed: Deployment, options: argparse.Namespace) -> int:
@@ -54,7 +64,10 @@ async def _list(deployed: Deployment, options: argparse.Namespace) -> int:
             ratings = await (await FeedbackStore.share(store)).ratings()
         for thread in found:
             turn, outcome = endings.get(thread.thread_id, ("", None))
-            threads.append(_Line(**asdict(thread), outcome=outcome, rating=ratings.get((thread.thread_id, turn))))
+            reviewed = _is_reviewed(thread.thread_id)
+            shown = replace(thread, first_question="", title="") if reviewed else thread
+            rating = ratings.get((thread.thread_id, turn))
+            threads.append(_Line(**asdict(shown), outcome=outcome, rating=rating, reviewed=reviewed))
     if options.json:
         print(json.dumps([asdict(thread) for thread in threads], ensure_ascii=False, indent=2))
         return 0
@@ -63,10 +76,15 @@ async def _list(deployed: Deployment, options: argparse.Namespace) -> int:
         mark = f"  {say[f'outcome_{thread.outcome}']}" if thread.outcome else ""
         mark += _rated(thread.rating, say)
         mark += "  ! " + say["unfinished"].format(thread=thread.thread_id) if thread.unfinished else ""
-        print(f"{thread.thread_id}  {thread.last_at[:19]}  {thread.turns:>3}  {_short(thread.first_question)}{mark}")
+        words = say["threads_reviewed"] if thread.reviewed else _short(thread.first_question)
+        print(f"{thread.thread_id}  {thread.last_at[:19]}  {thread.turns:>3}  {words}{mark}")
     if not threads:
         print(say["no_threads"])
     return 0
+
+
+def _is_reviewed(stored_id: str) -> bool:
+    return bool(split_stored_id(stored_id)[0])
 
 
 def _rated(rating: Rating | None, say: dict[str, str]) -> str:
@@ -79,11 +97,16 @@ async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
         if not turns and (named := await store.find_by_number(options.thread)):
             turns = await store.turns(named)
             options.thread = named
-            if not options.json:
+            if not options.json and not _is_reviewed(named):
                 print(f"{named}\n")
         said = await (await FeedbackStore.share(store)).of(options.thread)
     if not turns:
         raise _unknown_error(options.thread)
+    if _is_reviewed(options.thread):
+        raise InputError(
+            f"{options.thread} is the conversation of a visitor or a user.",
+            f"`guardian review show {shlex.quote(options.thread)}` shows it, masked, and records who looked.",
+        )
     if options.json:
         shown = [{**asdict(turn), "feedback": _feedback(said.get(turn.turn_id))} for turn in turns]
         print(json.dumps(shown, ensure_ascii=False, indent=2))
@@ -112,21 +135,25 @@ async def _resume(deployed: Deployment, options: argparse.Namespace) -> int:
     # Loaded here, because to list and to read takes no part of a turn.
     from assistant.cli.commands.ask import receiver
     from assistant.service import Caller, open_service
-    from assistant.visitors import split_stored_id
 
     # An operator has every conversation, by the id that it is stored under. So has a caller without a name, but for
     # those of visitors and users, which are finished in their names.
     owner, thread = split_stored_id(options.thread)
     try:
         async with open_service(deployed) as service, service.resuming(Caller(owner), thread) as turn:
-            result = await turn.result(receiver(turn.question, None, path=True)) if turn else None
+            told = None if owner or turn is None else receiver(turn.question, None, path=True)
+            result = await turn.result(told) if turn else None
     except UnknownThread as error:
         raise _unknown_error(options.thread) from error
     if result is None:
         say = phrases(own_language())
         print(json.dumps(None) if options.json else say["nothing_to_resume"].format(thread=options.thread))
         return 0
-    if options.json:
+    if owner:
+        done = {"thread_id": options.thread, "turn_id": result.turn_id, "outcome": result.outcome}
+        told = phrases(own_language())["resumed_reviewed"].format(thread=shlex.quote(options.thread))
+        print(json.dumps(done) if options.json else told)
+    elif options.json:
         print(result.model_copy(update={"thread_id": options.thread}).model_dump_json(indent=2))
     else:
         show_answer(result.answer_text)
