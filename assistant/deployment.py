@@ -83,11 +83,6 @@ class Deployment:
         return self.folder / "review_cases.jsonl"
 
     @property
-    def share_key_file(self) -> Path:
-        """The file of the key that signs links to conversations."""
-        return self.folder / "share.key"
-
-    @property
     def threads_file(self) -> Path:
         """The file of checkpoints and transcripts."""
         return (self.conversations or self.folder) / "threads.db"

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from assistant.document_search import search_documents
@@ -24,6 +25,7 @@ from assistant.turns.histories import Histories
 from assistant.turns.placement import STOPPED, place_message
 from assistant.turns.progress import phrases
 from assistant.turns.running_turn import RunningTurn, Watcher, closing_error, end_turns, stop_error, tell_end
+from assistant.turns.shared_links import SharedConversation, SharedLinks
 from assistant.turns.transcript import (
     MAX_ID_LENGTH,
     MAX_STORED_ID_LENGTH,
@@ -110,6 +112,7 @@ class Service:
         knowledge: Knowledge,
         feedback: FeedbackStore,
         histories: Histories,
+        links: SharedLinks,
         desk: ReviewDesk,
         resting: Callable[[], Mapping[str, float]],
     ) -> None:
@@ -121,6 +124,7 @@ class Service:
         self._store = runner.store
         self._feedback = feedback
         self._histories = histories
+        self._links = links
         self._live: dict[str, list[RunningTurn]] = {}
         self._closed = False
         self.watchers: list[Watcher] = []
@@ -343,18 +347,34 @@ class Service:
             raise _unknown_thread(thread)
         return [_renamed_turn(with_readable_result(turn), thread) for turn in turns]
 
-    def stored_id(self, caller: Caller, thread: str) -> str:
-        """Return the id under which a caller's conversation is stored, whether there is one or not."""
-        return self._inner(caller, thread)
+    async def share(self, caller: Caller, thread: str) -> tuple[str, SharedConversation]:
+        """Make a link to a conversation as it is now; return its id, and what it shows."""
+        turns = await self.turns(caller, thread)
+        now = self._store.now()
+        shared = SharedConversation(
+            thread=self._inner(caller, thread),
+            turns=sum(turn.result is not None for turn in turns),
+            role=caller.role,
+            until=int((now + timedelta(days=self.deployed.settings.server.share_days)).timestamp()),
+            begun=turns[0].started_at,
+        )
+        return await self._links.add(shared, now.timestamp()), shared
 
-    async def shared_turns(self, stored_id: str, most: int, begun: str) -> list[Turn]:
-        """Return the first turns of whoever's conversation, by its stored id: for links that were signed for it.
+    async def find_shared(self, link: str, role: str) -> tuple[list[Turn], int]:
+        """Return the turns that a link shows to a role, and when it ends; no turns if there are none for them.
 
-        Empty if the conversation did not begin at `begun`: its id is then that of a deleted one.
+        There are none if links are off, the link has ended, or the conversation did not begin when the shared one did: its
+        id is then that of a deleted one.
         """
-        turns = await self._store.turns(stored_id)
-        same = bool(turns) and turns[0].started_at == begun
-        return [with_readable_result(turn) for turn in turns[:most]] if same else []
+        deployed = self.deployed
+        found = (
+            await self._links.find(link, self._store.now().timestamp()) if deployed.settings.server.share_days else None
+        )
+        if found is None or (found.role != role and not deployed.profile.sees_all(role)):
+            return [], 0
+        turns = await self._store.turns(found.thread)
+        same = bool(turns) and turns[0].started_at == found.begun
+        return [with_readable_result(turn) for turn in turns[: found.turns]] if same else [], found.until
 
     async def rate(self, caller: Caller, thread: str, turn_id: str, feedback: Feedback) -> Feedback:
         """Store the caller's rating of an answer, which replaces their earlier one; return it as stored.
@@ -531,8 +551,9 @@ async def open_service(deployed: Deployment) -> AsyncGenerator[Service]:
         ports = await opened.enter_async_context(open_ports(deployed, knowledge))
         runner = await opened.enter_async_context(open_runner(deployed, ports))
         feedback, histories = await FeedbackStore.share(runner.store), await Histories.share(runner.store)
+        links = await SharedLinks.share(runner.store)
         desk = await desk_over(deployed, runner.store, feedback, ports.sink)
-        service = Service(deployed, runner, knowledge, feedback, histories, desk, ports.resting)
+        service = Service(deployed, runner, knowledge, feedback, histories, links, desk, ports.resting)
         try:
             yield service
         finally:

@@ -29,10 +29,11 @@ async def _forget(deployed: Deployment, thread_id: str) -> int:
     from assistant.turns.feedback import FeedbackStore
     from assistant.turns.histories import Histories
     from assistant.turns.reviews import Reviews
+    from assistant.turns.shared_links import SharedLinks
     from assistant.wiring.hand_offs import outbox
 
     forgotten = await outbox(deployed).forget(thread_id)
-    for table in (FeedbackStore, Histories, Reviews):
+    for table in (FeedbackStore, Histories, Reviews, SharedLinks):
         async with await table.open(deployed.threads_file) as kept:
             forgotten += await kept.forget(thread_id)
     return forgotten

@@ -1,12 +1,10 @@
-"""Links to conversations: what they show, to whom, and for how long."""
+"""Links to conversations: what they show, to whom, for how long, and that they say nothing by themselves."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
-import json
-import stat
+import re
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,70 +12,128 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.deployment import deployment
-from assistant.sharing import SharedConversation, ShareLinks, mask_words
+from assistant.service import Caller, Question, Service, open_service
+from assistant.sharing import mask_words
+from assistant.turns.shared_links import SharedConversation, SharedLinks
+from assistant.turns.transcript import TurnStore
+from assistant.visitors import user_name
 from contracts.enums import Language
-from contracts.errors import ConfigError
-from tests.support.cli_helpers import PROFILE
+from contracts.errors import UnknownThread
+from tests.support.cli_helpers import PROFILE, QUESTION, Desk
 
-KEY = bytes(range(32))
 PROFILE_OF_THE_SHELF = deployment(str(PROFILE), {"GUARDIAN_DATA_DIR": "nowhere"}).profile
+ANNA, EVA = Caller("anna"), Caller(user_name("eva@shelf.example"))
+BEGUN = "2026-11-26T10:00:00.000+00:00"
+NOW = 1_000_000.0
 
 
-class Clock:
-    """A clock that is moved by hand."""
-
-    now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def test_a_link_shows_what_was_shared_until_its_day() -> None:
-    """Conversation, number of turns and role are those that were signed; at the end of the time there is nothing."""
-    clock = Clock()
-    links = ShareLinks(KEY, 7, clock)
-    token, shared = links.sign("anna/диалог.1", 3, "user", "2026-11-26")
-    assert shared == SharedConversation("anna/диалог.1", 3, "user", 1_000_000 + 7 * 86_400, "2026-11-26")
-    assert links.read(token) == shared
-    clock.now += 7 * 86_400 - 1
-    assert links.read(token) == shared
-    clock.now += 1
-    assert links.read(token) is None
+@pytest.fixture
+async def links(tmp_path: Path) -> AsyncGenerator[SharedLinks]:
+    """The table of links, in a file with one conversation of two turns and one of one."""
+    async with await TurnStore.open(tmp_path / "threads.db") as store:
+        for thread in ("anna/диалог.1", "boris/b"):
+            await store.begin(thread, "1", QUESTION, None)
+        yield await SharedLinks.share(store)
 
 
-def test_a_link_that_was_changed_or_signed_by_another_shows_nothing() -> None:
-    """Each character counts, of the words as of the signature."""
-    links = ShareLinks(KEY, 7)
-    token, shared = links.sign("anna/a", 3, "user")
-    assert ShareLinks(bytes(32), 7).read(token) is None
-    for place in range(len(token) - 1):
-        other = "A" if token[place] != "A" else "B"
-        assert links.read(token[:place] + other + token[place + 1 :]) is None
-    body = json.dumps(["boris/a", 3, "user", shared.until]).encode()
-    forged = hmac.new(b"", body, hashlib.sha256).digest()
-    assert links.read(".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in (body, forged))) is None
+@pytest.fixture
+async def service(library: Desk, tmp_path: Path) -> AsyncGenerator[Service]:
+    """A service whose conversations can be shared for a week."""
+    desk = library.copied(tmp_path / "data").having(GUARDIAN_SHARE_DAYS="7")
+    async with open_service(deployment(environment=desk.environment)) as opened:
+        yield opened
+
+
+def shared(thread: str = "anna/диалог.1", until: int = 1_000_100) -> SharedConversation:
+    return SharedConversation(thread, 3, "user", until, BEGUN)
+
+
+async def test_a_link_shows_what_was_shared_until_its_time(links: SharedLinks) -> None:
+    """Conversation, number of turns and role are those that were kept; at the end of the time there is nothing."""
+    link = await links.add(shared(), NOW)
+    assert await links.find(link, NOW) == shared()
+    assert await links.find(link, NOW + 99) == shared()
+    assert await links.find(link, NOW + 100) is None
+    await links.add(shared(until=2_000_000), NOW + 100)
+    assert await links.find(link, NOW) is None, "what has ended is deleted when the next link is made"
+
+
+async def test_a_link_says_nothing_of_who_shared_what(links: SharedLinks) -> None:
+    """Two links to one conversation have nothing in common; the file keeps neither; each character counts."""
+    one, other = [await links.add(shared(), NOW) for _ in range(2)]
+    assert one != other
+    for link in (one, other):
+        assert re.fullmatch(r"[A-Za-z0-9_-]{32}", link)
+        assert link.encode() not in links.path.read_bytes()
+    for place in range(len(one)):
+        changed = "A" if one[place] != "A" else "B"
+        assert await links.find(one[:place] + changed + one[place + 1 :], NOW) is None
 
 
 @given(st.text(max_size=80) | st.text(alphabet="AQ-_.=", max_size=40))
-def test_what_nobody_signed_is_no_link(text: str) -> None:
-    """Whatever stands in an address: no fault, and nothing to read."""
-    assert ShareLinks(KEY, 7).read(text) is None
-    assert ShareLinks(KEY, 7).read(text * 1000) is None
+async def test_what_nobody_made_is_no_link(text: str) -> None:
+    """Whatever stands in an address: no fault, and nothing to read; a signed link of earlier versions has ended."""
+    earlier = "WyJhbm5hL2EiLCAzLCAidXNlciIsIDE3OTAwMDAwMDAsICIiXQ.q0sA4hUQe2xkqfB3Tg0pTzC4dYc4rDqF8wJv1mC9eXk"
+    async with await SharedLinks.open(Path(":memory:")) as empty:
+        for said in (text, text * 1000, earlier):
+            assert await empty.find(said, NOW) is None
 
 
-def test_the_key_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
-    """Links outlive a restart; without the file they end; a file that holds no key is said to hold none."""
-    path = tmp_path / "new" / "share.key"
-    token, shared = ShareLinks.open(path, 7).sign("a", 1, "user")
-    assert ShareLinks.open(path, 7).read(token) == shared
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert [file.name for file in path.parent.iterdir()] == ["share.key"]
-    path.unlink()
-    assert ShareLinks.open(path, 7).read(token) is None
-    for broken in ("", "no key", "ab", "é"):
-        path.write_text(broken, "utf-8")
-        with pytest.raises(ConfigError, match="Delete the file"):
-            ShareLinks.open(path, 7)
+async def test_one_conversation_has_a_hundred_links_at_most(links: SharedLinks) -> None:
+    """One more ends the oldest, and no link of another conversation."""
+    others = await links.add(shared("boris/b"), NOW)
+    made = [await links.add(shared(), NOW) for _ in range(101)]
+    assert await links.find(made[0], NOW) is None
+    assert await links.find(made[1], NOW) == shared()
+    assert await links.find(others, NOW) == shared("boris/b")
+
+
+async def test_a_link_is_made_only_while_there_is_the_conversation(links: SharedLinks) -> None:
+    """Nothing is kept that nobody could delete with it."""
+    assert await links.find(await links.add(shared("gone"), NOW), NOW) is None
+
+
+@pytest.mark.parametrize("caller", [ANNA, EVA, Caller()])
+async def test_a_link_ends_with_its_conversation(service: Service, caller: Caller) -> None:
+    """Its row goes, too; the same words under the same id are not shown by it."""
+    await service.ask(caller, Question(QUESTION, thread="t", turn_id="1"))
+    link, made = await service.share(caller, "t")
+    turns, until = await service.find_shared(link, "user")
+    assert ([turn.turn_id for turn in turns], until) == (["1"], made.until)
+    assert timedelta(days=6.9) < datetime.fromtimestamp(until, UTC) - datetime.now(UTC) < timedelta(days=7)
+    await service.ask(caller, Question(QUESTION, thread="t", turn_id="2"))
+    assert len((await service.find_shared(link, "user"))[0]) == 1
+    await service.delete(caller, "t")
+    async with await SharedLinks.open(service.deployed.threads_file) as kept:
+        assert await kept.forget(made.thread) == 0
+    await service.ask(caller, Question(QUESTION, thread="t", turn_id="1"))
+    assert await service.find_shared(link, "user") == ([], 0)
+
+
+async def test_a_link_is_for_its_role_and_for_roles_that_see_all(service: Service) -> None:
+    """A user does not follow an operator's link; nobody shares what they do not have."""
+    await service.ask(ANNA, Question(QUESTION, thread="t"))
+    users, _ = await service.share(ANNA, "t")
+    operators, _ = await service.share(Caller("anna", "operator"), "t")
+    for link, role, count in (
+        (users, "user", 1),
+        (users, "operator", 1),
+        (operators, "operator", 1),
+        (operators, "user", 0),
+    ):
+        assert len((await service.find_shared(link, role))[0]) == count
+    with pytest.raises(UnknownThread):
+        await service.share(EVA, "t")
+
+
+async def test_no_link_opens_where_nobody_can_share(library: Desk, tmp_path: Path) -> None:
+    """With GUARDIAN_SHARE_DAYS at 0 again, links that were given out are closed."""
+    desk = library.copied(tmp_path / "data")
+    async with open_service(deployment(environment=desk.having(GUARDIAN_SHARE_DAYS="7").environment)) as service:
+        await service.ask(ANNA, Question(QUESTION, thread="t"))
+        link, _ = await service.share(ANNA, "t")
+    async with open_service(deployment(environment=desk.environment)) as service:
+        assert await service.find_shared(link, "user") == ([], 0)
 
 
 def test_others_read_no_personal_data_but_the_contacts() -> None:

@@ -24,18 +24,19 @@ from tests.support.hand_off.receiver import ticket
 
 VISITOR, OTHER = f"v_{'a' * 32}", f"v_{'b' * 32}"
 SAID = "My cat is called Behemoth and lives under the catalogue"
-TABLES = ("turns", "feedback", "histories", "checkpoints", "writes")
+TABLES = ("turns", "feedback", "histories", "checkpoints", "writes", "links")
 
 
 async def _talk(desk: Desk) -> None:
     """Leave what can be kept of a visitor, one conversation of another, and one of a user."""
-    deployed = deployment(environment=desk.environment)
+    deployed = deployment(environment=desk.having(GUARDIAN_SHARE_DAYS="7").environment)
     async with open_service(deployed) as service:
         for name in (VISITOR, OTHER, user_name("anna@shop.example")):
             caller = Caller(name)
             thread, turn_id = await service.place(caller, [SAID])
             await service.ask(caller, Question(SAID, thread, turn_id))
             await service.rate(caller, thread, turn_id, Feedback(rating=Rating.DOWN, comment=SAID))
+            await service.share(caller, thread)
     # Of a conversation that was half deleted: nothing but this is left of it.
     await outbox(deployed).keep(ticket(f"{VISITOR}/half", question=SAID))
 

@@ -444,6 +444,7 @@ def test_a_conversation_is_shared_as_it_is_by_a_link_for_the_same_role(served: S
             page.get_by_role("button", name="Copy the link").click()
             page.get_by_role("button", name="Copied").wait_for()
             links[name] = page.evaluate("copied")
+            assert re.fullmatch(r".*/page/shared\?s=[A-Za-z0-9_-]{32}", links[name])
             ask(page, LAMP)
             if name == "anna":
                 # Once it is deleted, the link ends before its time.

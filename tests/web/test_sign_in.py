@@ -11,7 +11,7 @@ from httpx import ASGITransport, AsyncClient
 
 from assistant.deployment import deployment
 from assistant.keys import keys_of
-from assistant.sharing import ShareLinks
+from assistant.service import Caller, open_service
 from assistant.web.app import create_app
 from assistant.web.page.documents import document_routes
 from assistant.web.page.indexing_job import IndexingJob
@@ -20,18 +20,19 @@ from assistant.web.page.review import install_review
 from assistant.web.page.sign_in import install_sign_in, is_own_path
 from tests.support.cli_helpers import QUESTION, Desk
 
+VISITED = {"GUARDIAN_VISITORS": "on", "GUARDIAN_SHARE_DAYS": "1"}
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
 @asynccontextmanager
 async def browse(library: Desk, place: Path) -> AsyncGenerator[tuple[AsyncClient, str]]:
     """Yield a client without a session at a server for visitors, and an operator's key; without Gradio, which takes seconds."""
-    deployed = deployment(environment=library.copied(place / "data").having(GUARDIAN_VISITORS="on").environment)
+    deployed = deployment(environment=library.copied(place / "data").having(**VISITED).environment)
     key = keys_of(deployed).add("olga", "operator", 1000)
     app = create_app(deployed)
     install_review(app)
     install_sign_in(app)
-    app.include_router(page_routes(app, ShareLinks.open(deployed.share_key_file, 1)))
+    app.include_router(page_routes(app))
     app.include_router(document_routes(deployed, IndexingJob(deployed)))
     client = AsyncClient(transport=ASGITransport(app), base_url="http://127.0.0.1", headers=BROWSER)
     async with app.router.lifespan_context(app), client:
@@ -43,14 +44,13 @@ async def test_a_link_to_a_conversation_needs_no_cookie(library: Desk, tmp_path:
     async with browse(library, tmp_path) as (client, key):
         who = {"Authorization": f"Bearer {key}"}
         asked = await client.post("/v1/ask", json={"question": QUESTION, "thread_id": "t"}, headers=who)
-        begun = (await client.get("/v1/threads/t", headers=who)).json()["turns"][0]["started_at"]
         assert asked.status_code == 200
-        deployed = deployment(environment=Desk(tmp_path / "data", tmp_path).environment)
-        links = ShareLinks.open(deployed.share_key_file, 1)
+        desk = Desk(tmp_path / "data", tmp_path, more=VISITED)
+        async with open_service(deployment(environment=desk.environment)) as service:
+            links = {role: (await service.share(Caller("olga", role), "t"))[0] for role in ("user", "operator")}
 
         async def read(role: str, **headers: str) -> int:
-            token, _ = links.sign("olga/t", 1, role, begun)
-            said = await client.get("/page/shared", params={"s": token}, headers=headers)
+            said = await client.get("/page/shared", params={"s": links[role]}, headers=headers)
             assert ("shelfctl restore" in said.text) == (said.status_code == 200)
             return said.status_code
 
@@ -58,7 +58,7 @@ async def test_a_link_to_a_conversation_needs_no_cookie(library: Desk, tmp_path:
         assert await read("operator") == 404
         assert await read("operator", **who) == 200
         assert await read("user", Authorization="Bearer gk-wrong") == 401
-        forged = await client.get("/page/shared", params={"s": links.sign("olga/t", 1, "user", begun)[0][:-2] + "AA"})
+        forged = await client.get("/page/shared", params={"s": links["user"][::-1]})
         assert (forged.status_code, "set-cookie" in forged.headers) == (404, False)
 
 

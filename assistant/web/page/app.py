@@ -18,7 +18,6 @@ from pydantic_core import from_json
 
 from assistant.follow_ups import find_follow_ups
 from assistant.service import Caller, Question, Service
-from assistant.sharing import ShareLinks
 from assistant.starter_questions import read_starter_questions
 from assistant.turns.feedback import Feedback, Rating
 from assistant.turns.running_turn import RunningTurn
@@ -85,12 +84,11 @@ class ChatPage:
 
     Args:
         app: The application, with the state of `assistant.web.app`; its service is open whenever an event comes.
-        shares: Signs links to conversations; `None` if they cannot be shared.
     """
 
-    def __init__(self, app: FastAPI, shares: ShareLinks | None = None) -> None:
+    def __init__(self, app: FastAPI) -> None:
         self._app = app
-        self._shares = shares
+        self._shares = app.state.deployed.settings.server.share_days > 0
         profile = app.state.deployed.profile
         self._newest: dict[str, object] = {}
         self._following: dict[tuple[object, ...], tuple[str, ...]] = {}
@@ -265,18 +263,15 @@ class ChatPage:
         return ""
 
     def _header(self, look: Look) -> str:
-        return header_html(look, share=self._shares is not None)
+        return header_html(look, share=self._shares)
 
     async def _share(self, visit: _Visit) -> str:
         """Make a link to the conversation as it is now; return the notice of it."""
-        if self._shares is None:
+        if not self._shares:
             return ""
-        turns = await visit.service.turns(visit.caller, visit.conversation)
-        stored = visit.service.stored_id(visit.caller, visit.conversation)
-        done = sum(turn.result is not None for turn in turns)
-        token, shared = self._shares.sign(stored, done, visit.caller.role, turns[0].started_at)
+        link, shared = await visit.service.share(visit.caller, visit.conversation)
         day = datetime.fromtimestamp(shared.until, visit.zone).date().isoformat()
-        return share_html(f"/page/shared?s={token}", visit.look, visit.caller.role, day)
+        return share_html(f"/page/shared?s={link}", visit.look, visit.caller.role, day)
 
     def _begin(self, visit: _Visit, text: str) -> RunningTurn:
         # Nothing is awaited between the two: of two tabs that send at once, one is told to wait.

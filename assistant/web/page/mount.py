@@ -20,7 +20,6 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assistant.service import Caller
-from assistant.sharing import ShareLinks
 from assistant.turns.views import cited_of, said_by
 from assistant.web.callers import Asker, Callers, Kind, Served
 from assistant.web.faults import TooMany, fault_response
@@ -100,16 +99,14 @@ def mount_page(app: FastAPI) -> None:
     from assistant.web.page.script import head
 
     callers: Callers = app.state.callers
-    deployed, days = app.state.deployed, app.state.deployed.settings.server.share_days
-    shares = ShareLinks.open(deployed.share_key_file, days) if days else None
-    app.include_router(page_routes(app, shares))
+    app.include_router(page_routes(app))
     app.include_router(_introduction(app))
-    app.include_router(document_routes(deployed, app.state.indexing))
+    app.include_router(document_routes(app.state.deployed, app.state.indexing))
     app.include_router(_widget())
     if callers.visitors:
         install_sign_in(app)
     install_review(app)
-    page = ChatPage(app, shares)
+    page = ChatPage(app)
     gr.mount_gradio_app(
         app,
         page.blocks,
@@ -269,13 +266,8 @@ def _replay(scope: Scope, said: BaseModel, receive: Receive) -> Receive:
     return replay_body(body, receive)
 
 
-def page_routes(app: FastAPI, shares: ShareLinks | None) -> APIRouter:
-    """Return the routes beside the chat: its style, passages, shared conversations and exports.
-
-    Args:
-        app: The application.
-        shares: Reads links to conversations; `None` if none can be shared.
-    """
+def page_routes(app: FastAPI) -> APIRouter:
+    """Return the routes of an application beside the chat: its style, passages, shared conversations and exports."""
     router = APIRouter(prefix="/page", include_in_schema=False)
     profile = app.state.deployed.profile
 
@@ -313,10 +305,8 @@ def page_routes(app: FastAPI, shares: ShareLinks | None) -> APIRouter:
     async def shared(request: Request, service: Served, s: Annotated[str, Query()] = "") -> HTMLResponse:
         role = app.state.callers.reader_role(request)
         look = replace(look_of(request, role, ""), operator=False)
-        link = shares.read(s) if shares else None
-        allowed = link is not None and (link.role == role or profile.sees_all(role))
-        turns = await service.shared_turns(link.thread, link.turns, link.begun) if link and allowed else []
-        html = await asyncio.to_thread(shared_html, turns, look, link.until if link else 0)
+        turns, until = await service.find_shared(s, role)
+        html = await asyncio.to_thread(shared_html, turns, look, until)
         headers = {**STATIC_HEADERS, "Content-Security-Policy": _STATIC_POLICY, "X-Robots-Tag": "noindex"}
         return HTMLResponse(html, 200 if turns else 404, headers)
 

@@ -1,0 +1,109 @@
+"""Links by which others may read a conversation as it was when it was shared: the table `links`.
+
+A link has nothing in it but a random id, so it says nothing of who shared what. The table has the id's digest alone: no
+copy of the file opens a conversation, and how long a look-up takes says nothing of the ids that there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from dataclasses import astuple, dataclass
+from typing import ClassVar, Final
+
+from adapters.checkpoints.database import readable
+from assistant.turns.thread_table import ThreadTable
+
+_ID_BYTES: Final = 24
+_ID: Final = re.compile(r"[A-Za-z0-9_-]{32}")
+_MOST: Final = 100
+"""Links to one conversation; one more ends the oldest, so that nobody fills the file by sharing."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedConversation:
+    """What a link shows.
+
+    Attributes:
+        thread: The id under which the conversation is stored.
+        turns: The number of its turns that may be read, the first ones.
+        role: Of the person who shared it: only this role, and roles that see all, may follow the link.
+        until: When the link ends, in seconds since 1970.
+        begun: When the first turn began: another conversation may get the id of a deleted one.
+    """
+
+    thread: str
+    turns: int
+    role: str
+    until: int
+    begun: str
+
+
+class SharedLinks(ThreadTable):
+    """The table of links; a link ends with its time, and is deleted with its conversation."""
+
+    name: ClassVar[str] = "links"
+    made_by: ClassVar[tuple[str, ...]] = (
+        """
+        CREATE TABLE IF NOT EXISTS links (
+            digest    TEXT NOT NULL PRIMARY KEY,
+            thread_id TEXT NOT NULL,
+            turns     INTEGER NOT NULL,
+            role      TEXT NOT NULL,
+            until     INTEGER NOT NULL,
+            begun     TEXT NOT NULL
+        )
+        """,
+        "CREATE INDEX IF NOT EXISTS links_thread ON links (thread_id)",
+    )
+
+    async def add(self, shared: SharedConversation, now: float) -> str:
+        """Keep a new link, and return its id; of a conversation that was deleted meanwhile, nothing is kept.
+
+        Args:
+            shared: What the link shows.
+            now: Seconds since 1970; links that have ended are deleted.
+        """
+        link = secrets.token_urlsafe(_ID_BYTES)
+        await self._rows("DELETE FROM links WHERE until <= ?", now)
+        await self._rows(
+            """
+            INSERT INTO links (digest, thread_id, turns, role, until, begun)
+            SELECT ?1, ?2, ?3, ?4, ?5, ?6 FROM turns WHERE thread_id = ?2 LIMIT 1
+            """,
+            *(_digest(link), *astuple(shared)),
+        )
+        await self._rows(
+            """
+            DELETE FROM links WHERE thread_id = ?1 AND rowid NOT IN (
+                SELECT rowid FROM links WHERE thread_id = ?1 ORDER BY rowid DESC LIMIT ?2
+            )
+            """,
+            *(shared.thread, _MOST),
+        )
+        return link
+
+    async def find(self, link: str, now: float) -> SharedConversation | None:
+        """Return what a link shows; `None` if there is no such link, or it is over.
+
+        Args:
+            link: Whatever stands in an address.
+            now: Seconds since 1970.
+        """
+        if not _ID.fullmatch(link):
+            return None
+        rows = await self._rows(
+            "SELECT thread_id, turns, role, until, begun FROM links WHERE digest = ? AND until > ?", _digest(link), now
+        )
+        return next(
+            (
+                SharedConversation(readable(thread), turns, readable(role), until, readable(begun))
+                for thread, turns, role, until, begun in rows
+            ),
+            None,
+        )
+
+
+def _digest(link: str) -> str:
+    return hashlib.sha256(link.encode()).hexdigest()
