@@ -37,6 +37,7 @@ from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.ports import PlanReply, PlanRequest, TopicProbe
 from contracts.profile import Profile
 from language import lexicon
+from language.features import asks_for_a_feature
 from language.message import is_complete, needs_context, own_words, questions_and_context
 from language.patterns import read_toml
 from language.sentences import questions, sentences
@@ -131,7 +132,7 @@ class OfflinePlanner:
             person=lexicon.wants_person(request.message),
             topic=topic,
             unasked=unasked,
-            scope=bool(stands or self._scope.find(whole)),
+            scope=bool(stands or self._scope.find(whole) or _is_about_the_product(request)),
             spam="advertising" if lexicon.is_advertising(whole) else "gibberish" if lexicon.is_gibberish(whole) else "",
             kind=RequestType.CASUAL if casual else stands or lexicon.request_type(whole),
         )
@@ -229,6 +230,26 @@ class _MessageReading:
 def _is_answer(request: PlanRequest) -> bool:
     """Whether the newest message answers a question that was asked back."""
     return bool(request.clarifications) and not lexicon.is_casual(request.message) and not stands_alone(request.message)
+
+
+def _is_about_the_product(request: PlanRequest) -> bool:
+    """Whether a message asks for nothing but features of an "it" that can only be the product.
+
+    The documents need not speak of a feature that the product lacks, so their silence makes no such question off topic.
+    What the message tells before, and what was spoken of before, may be what is meant.
+    """
+    message = without_mark(request.message)
+    if lexicon.is_foreign(message) or not _is_of_features(message):
+        return False
+    return all(
+        outcome in _ANSWERED or lexicon.is_casual(text) or _is_of_features(without_mark(text))
+        for text, outcome in _turns(request)
+    )
+
+
+def _is_of_features(message: str) -> bool:
+    told = [one for one in sentences(message) if not lexicon.is_casual(one)]
+    return bool(told) and all(map(asks_for_a_feature, told))
 
 
 def _with_what_was_asked_before(request: PlanRequest) -> str:

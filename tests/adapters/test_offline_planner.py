@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from adapters.planning.offline import OfflinePlanner
 from contracts.calls import ModelCall
-from contracts.enums import Language, ModerationState, RequestType, SafetyLevel, SGRAction
+from contracts.enums import Language, ModerationState, Outcome, RequestType, SafetyLevel, SGRAction
 from contracts.plan import SGRPlanResult
 from contracts.ports import Exchange, PlanRequest
 from contracts.report import ModerationResult
+from language.words import detect
 from tests.support.ports.probes import Probe
 from tests.support.turn import PROFILE
 
@@ -52,6 +53,62 @@ async def test_everyday_life_is_off_topic_where_the_documents_hardly_speak_of_it
     """A doubtful message about such a subject is declined; one that the documents know goes on."""
     assert [(await planned(text, topic)).action for topic in (0.45, 0.55)] == [SGRAction.BLOCK, SGRAction.NORMAL]
     assert (await planned("Which teapot is best for soup?", 0.45, words=("teapot",))).action is SGRAction.NORMAL
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Does it support SSO with SAML?",
+        "Is there a dark mode?",
+        "Hello! Can it run on a Raspberry Pi? Does it have an API?",
+        "Поддерживает ли он SSO через SAML?",
+        "Есть ли тёмная тема?",
+        "Здравствуйте! А работает ли приложение с Kubernetes?",
+    ],
+)
+async def test_a_feature_that_no_document_speaks_of_is_on_topic(text: str) -> None:
+    """The documents need not speak of what the product lacks, so the question is searched for and ends as not found."""
+    plan = await planned(text, 0.0, language=detect(text))
+    assert plan.action is SGRAction.NORMAL
+    assert plan.spam_score < PROFILE.thresholds.spam
+    assert plan.intent_confidence >= 0.8
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ([], "I bought a car. Does it support snow chains?"),
+        ([], "My neighbour has an oven. Can it bake bread?"),
+        ([], "Can it cook dinner?"),
+        ([], "Is there life on Mars?"),
+        ([], "Does it snow in Paris?"),
+        ([], "Does it support SAML? And who won the football match?"),
+        ([], "Есть ли жизнь на Марсе?"),
+        ([], "У меня есть сосед. Он поддерживает Спартак?"),
+        ([("Which tablet is the best?", Outcome.DECLINED)], "Does it have a mobile app?"),
+        ([("Кто победил вчера?", Outcome.DECLINED)], "Он поддерживает клуб?"),
+    ],
+)
+async def test_what_may_be_about_something_else_is_as_far_off_topic_as_before(
+    before: list[tuple[str, Outcome]], text: str
+) -> None:
+    """A thing that was told of, a talk about something else, everyday life and the world are not the product."""
+    history = tuple(
+        exchange
+        for said, outcome in before
+        for exchange in (Exchange(role="user", text=said), Exchange(role="assistant", text="No.", outcome=outcome))
+    )
+    plan = await planned(text, 0.0, language=detect(text), history=history)
+    assert plan.action is SGRAction.BLOCK
+
+
+async def test_a_feature_is_asked_for_after_others() -> None:
+    """An answer about the product, or a feature that was not found, leaves "it" the product."""
+    history = (
+        Exchange(role="user", text="Does it support SAML?"),
+        Exchange(role="assistant", text="Not found.", outcome=Outcome.HANDED_OFF),
+    )
+    assert (await planned("Does it work with LDAP?", 0.0, history=history)).action is SGRAction.NORMAL
 
 
 async def test_the_spam_score_falls_as_the_topic_rises() -> None:
