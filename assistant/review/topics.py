@@ -1,6 +1,6 @@
 """Topics: questions put together by their meaning or, without an embedding model, by their words.
 
-Numbers, e-mail addresses and masked places say whose question it is, not what it is about: they count for nothing here.
+Numbers, ids, e-mail addresses and masked places say whose question it is, not what it is about: they count for nothing here.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ _LONGEST_NAME: Final = 60
 _NAMELESS: Final = "…"
 _NUMBER: Final = re.compile(r"(?<![^\W_])[+(]?\d[\d\s().,/:+-]*(?![^\W_])")
 """Also one in groups, such as that of a telephone; no "4k" and no "1С"."""
+_ID: Final = re.compile(r"(?<![\w-])[\w-]*?\d[^\W\d_]+\d[\w-]*")
+"""Letters between digits, such as in "A1B2C3" and "5f3a9c2e-77aa-4c1b"; no "sha256" and no "2fa"."""
 _ADDRESS: Final = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,255}")
 
 
@@ -101,11 +103,11 @@ def count_stems(questions: Sequence[str]) -> Counter[str]:
 
 
 def _keep_subject(question: str) -> str:
-    """Return what may say what a question is about: without long numbers, e-mail addresses and masked places.
+    """Return what may say what a question is about: without long numbers, ids, e-mail addresses and masked places.
 
     A short number may be the error that is asked about.
     """
-    plain = _ADDRESS.sub(" ", MARK.sub(" ", question))
+    plain = _ID.sub(" ", _ADDRESS.sub(" ", MARK.sub(" ", question)))
     return _NUMBER.sub(lambda number: number[0] if sum(map(str.isdigit, number[0])) < _LONG else " ", plain)
 
 

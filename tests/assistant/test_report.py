@@ -192,6 +192,16 @@ async def test_numbers_addresses_and_masked_places_make_no_topic(embedder: Any, 
     assert name_topic(["Error 1С 4k", "error 404"], Counter()) == "error"
 
 
+def test_an_id_names_no_topic() -> None:
+    """Whoever's order or device it is, it is not what is asked; names of things with a number in them are words."""
+    asked = ["id 5f3a9c2e-77aa-4c1b is broken", "Заказ A1B2C3D4E5 потерян", "ticket ABC-12345 again"]
+    assert not any(any(map(str.isdigit, one)) for one in count_stems(asked))
+    names = [name_topic([question], count_stems(asked)) for question in asked]
+    assert names == ["broken, id", "заказ, потерян", "abc, ticket"]
+    named = ["sha256", "2fa", "ipv6", "s3", "win10", "win11"]
+    assert set(count_stems([*named[:4], "win10-to-win11"])) == set(named)
+
+
 @pytest.mark.parametrize("language", Language)
 def test_a_gap_names_the_pages_that_there_are(language: Language) -> None:
     """Pages that were shown but did not answer are to be looked at; where none was shown, one is missing."""

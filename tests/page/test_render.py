@@ -443,6 +443,14 @@ def test_an_operators_view_has_the_draft_with_its_claims_and_what_was_not_cited(
         assert shown in html
 
 
+@pytest.mark.parametrize("language", Language)
+def test_the_operators_page_says_once_what_the_numbers_of_sources_mean(language: Language) -> None:
+    """The sentence stands below the list of sources, which names the draft and the answer, too."""
+    look = Look(PROFILE, language, operator=True)
+    html = turn_html(answered("It is so [1].", item(1)), look)
+    assert html.count(str(look.say("legend"))) == 1
+
+
 def test_the_path_of_a_turn_has_each_try_in_its_order() -> None:
     """Nodes stand in the order in which they ran, with what they decided then; a time is that of all runs of a node."""
     drafts = [Draft(DraftKind.ANSWER, f"The kettle boils at {heat} degrees [1].") for heat in (999, 100)]

@@ -197,8 +197,7 @@ def _draft(report: GuardianReport, look: Look, numbers: Mapping[int, int]) -> st
         f'<li><span class="sign {status}">{words(MARKS[status])}</span> {words(look.words[f"claims_{status}"])}</li>'
         for status in dict.fromkeys(claim.status for claim in report.claims)
     )
-    numbered = f'<li><span class="cite">n</span> {look.say("legend")}</li>'
-    return f'<div class="draft">{lines}</div><ul class="signs">{signs}{numbered}</ul>'
+    return f'<div class="draft">{lines}</div><ul class="signs">{signs}</ul>'
 
 
 def _piece(claim: ClaimFinding | None, text: str, look: Look) -> str:
