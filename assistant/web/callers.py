@@ -131,6 +131,10 @@ class Callers:
         """Whether browsers without a key are visitors."""
         return self._seal is not None
 
+    def is_open(self, role: str) -> bool:
+        """Whether a link for a role opens for everybody who has it, because they read as visitors."""
+        return self.visitors and role == self._role
+
     @property
     def any_host(self) -> bool:
         """Whether the server may be called by any name: by owners of keys, or through a proxy by whoever is told apart."""

@@ -23,7 +23,15 @@ from assistant.web.page.look import Look
 from assistant.web.page.markdown import leads_out, passage_blocks, safe_html, words
 from assistant.web.page.render import TurnProgress, answer_body, turn_html
 from assistant.web.page.small_pages import export_conversation, passages_html, shared_html
-from assistant.web.page.surroundings import fault_text, header_html, info_html, notice_html, threads_html, welcome_html
+from assistant.web.page.surroundings import (
+    fault_text,
+    header_html,
+    info_html,
+    notice_html,
+    share_html,
+    threads_html,
+    welcome_html,
+)
 from contracts.calls import ModelCall
 from contracts.context import Context
 from contracts.enums import (
@@ -579,6 +587,24 @@ def test_a_conversation_is_exported_as_its_user_saw_it() -> None:
     assert "> One\n> two" in text
     assert "It is so [1]." in text
     assert "(not finished)" in text
+
+
+@pytest.mark.parametrize("look", [EN, RU])
+def test_a_new_link_says_whom_it_is_for(look: Look) -> None:
+    """The role, or everybody who has it where visitors read without a cookie."""
+    assert "user" in share_html("/l", look, "user", "2026-11-29").split("<a", maxsplit=1)[0]
+    everybody = share_html("/l", look, "", "2026-11-29")
+    assert str(look.say("share_made_open", day="2026-11-29")) in everybody
+    assert "{" not in everybody
+
+
+@pytest.mark.parametrize("look", [EN, RU])
+def test_what_is_typed_stands_as_code(look: Look) -> None:
+    """Grave accents are for terminals; a page has code."""
+    for key in ("operators_only", "upload_off"):
+        html = look.say_with_code(key)
+        assert "<code>" in html
+        assert "#96" not in html
 
 
 def test_a_shared_conversation_is_masked_and_has_no_buttons() -> None:

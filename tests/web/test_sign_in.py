@@ -13,6 +13,7 @@ from assistant.deployment import deployment
 from assistant.keys import keys_of
 from assistant.service import Caller, open_service
 from assistant.web.app import create_app
+from assistant.web.callers import Callers
 from assistant.web.page.documents import document_routes
 from assistant.web.page.indexing_job import IndexingJob
 from assistant.web.page.mount import page_routes
@@ -56,6 +57,8 @@ async def test_a_link_to_a_conversation_needs_no_cookie(library: Desk, tmp_path:
 
         assert await read("user") == 200
         assert await read("operator") == 404
+        callers = Callers.of(deployment(environment=desk.environment), "user")
+        assert [callers.is_open(role) for role in links] == [True, False]
         assert await read("operator", **who) == 200
         assert await read("user", Authorization="Bearer gk-wrong") == 401
         forged = await client.get("/page/shared", params={"s": links["user"][::-1]})

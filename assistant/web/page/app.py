@@ -271,7 +271,8 @@ class ChatPage:
             return ""
         link, shared = await visit.service.share(visit.caller, visit.conversation)
         day = datetime.fromtimestamp(shared.until, visit.zone).date().isoformat()
-        return share_html(f"/page/shared?s={link}", visit.look, visit.caller.role, day)
+        role = "" if self._app.state.callers.is_open(shared.role) else shared.role
+        return share_html(f"/page/shared?s={link}", visit.look, role, day)
 
     def _begin(self, visit: _Visit, text: str) -> RunningTurn:
         # Nothing is awaited between the two: of two tabs that send at once, one is told to wait.

@@ -151,7 +151,7 @@ class _DocumentPage:
 
 
 def _refuse(request: Request, look: Look) -> HTMLResponse:
-    body = f"<p>{look.say('operators_only')}</p>{sign_in_link(request, look)}{_back(look)}"
+    body = f"<p>{look.say_with_code('operators_only')}</p>{sign_in_link(request, look)}{_back(look)}"
     return HTMLResponse(small_page(look.say("documents"), body, look), 403, _HEADERS)
 
 
@@ -271,7 +271,7 @@ def _index_form(look: Look) -> str:
 
 def _upload_form(folders: Sequence[Folder], look: Look) -> str:
     if not folders:
-        return f'<h2>{look.say("upload")}</h2><p class="dim">{look.say("upload_off")}</p>'
+        return f'<h2>{look.say("upload")}</h2><p class="dim">{look.say_with_code("upload_off")}</p>'
     options = "".join(f'<option value="{n}">{words(folder.path.name)}</option>' for n, folder in enumerate(folders))
     action = words(_address(look, UPLOAD_PATH.removeprefix(ADDRESS)))
     choice = f'<p><label>{look.say("upload_folder")} <select name="folder">{options}</select></label></p>'
@@ -291,7 +291,11 @@ def _notes(kind: str, notes: Sequence[IndexingNote], in_all: int, look: Look) ->
     rows = "".join(
         f"<tr><td>{words(note.path)}</td><td>{words(reason_in(note.reason, look.language))}</td></tr>" for note in notes
     )
-    more = f'<p class="dim">{look.say("notes_more", count=in_all - len(notes))}</p>' if in_all > len(notes) else ""
+    more = (
+        f'<p class="dim">{look.say_with_code("notes_more", count=in_all - len(notes))}</p>'
+        if in_all > len(notes)
+        else ""
+    )
     return (
         f'<details open><summary>{look.say(f"documents_{kind}")} ({in_all})</summary><div class="scroll"><table>'
         f"<thead><tr><th>{look.say('file')}</th><th>{look.say('reason')}</th></tr></thead>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -15,6 +16,7 @@ from assistant.web.page.markdown import contact_addresses, words
 from contracts.enums import Language
 from contracts.profile import Profile
 
+_CODE: Final = re.compile("&#96;(.+?)&#96;")
 PENCIL: Final = '<svg viewBox="0 0 20 20" aria-hidden="true"><path d="M4 16l1-4 8-8 3 3-8 8z"/></svg>'
 """The sign on buttons that change what was written."""
 
@@ -45,6 +47,10 @@ class Look:
     def say(self, key: str, **values: object) -> str:
         """Return one of the page's texts as HTML."""
         return words(self.words[f"page_{key}"].format(**values))
+
+    def say_with_code(self, key: str, **values: object) -> str:
+        """Return one of the page's texts as HTML, with what stands between grave accents as code."""
+        return _CODE.sub(r"<code>\1</code>", self.say(key, **values))
 
 
 def look_for(profile: Profile, role: str, chosen: str, accepted: str) -> Look:

@@ -187,11 +187,12 @@ def share_html(link: str, look: Look, role: str, day: str) -> str:
     Args:
         link: The path of the link.
         look: The reader's language.
-        role: Whom it is for.
+        role: Whom it is for; empty if it is for everybody who has it.
         day: The day on which it ends.
     """
+    told = look.say("share_made", role=role, day=day) if role else look.say("share_made_open", day=day)
     return (
-        f'<p class="notice info" role="status">{look.say("share_made", role=role, day=day)} '
+        f'<p class="notice info" role="status">{told} '
         f'<a href="{words(link)}" target="_blank" rel="noopener">{look.say("share_open")}</a> '
         f'<button type="button" data-act="copy" data-link="{words(link)}" data-done="{look.say("copied")}">'
         f"{look.say('share_copy')}</button></p>"
