@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
+from language.lexicon import is_foreign
 from language.patterns import read_wording
 
 _WORDING: Final = read_wording(__name__)
 _ASKS: Final = (_WORDING.pattern("asks_en"), _WORDING.pattern("asks_ru"))
+_MAY_ASK: Final = (_WORDING.pattern("may_ask_en"), _WORDING.pattern("may_ask_ru"))
 _IMPERSONAL: Final = _WORDING.pattern("impersonal")
 
 
 def asks_for_a_feature(question: str) -> bool:
     """Whether a question can only be about the product, if nothing was named before it that "it" could be."""
-    return any(pattern.match(question) for pattern in _ASKS) and not _IMPERSONAL.search(question)
+    if _IMPERSONAL.search(question):
+        return False
+    asks = any(pattern.match(question) for pattern in _ASKS)
+    return asks or (any(pattern.match(question) for pattern in _MAY_ASK) and not is_foreign(question))

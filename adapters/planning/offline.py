@@ -238,10 +238,7 @@ def _is_about_the_product(request: PlanRequest) -> bool:
     The documents need not speak of a feature that the product lacks, so their silence makes no such question off topic.
     What the message tells before, and what was spoken of before, may be what is meant.
     """
-    message = without_mark(request.message)
-    if lexicon.is_foreign(message) or not _is_of_features(message):
-        return False
-    return all(
+    return _is_of_features(without_mark(request.message)) and all(
         outcome in _ANSWERED or lexicon.is_casual(text) or _is_of_features(without_mark(text))
         for text, outcome in _turns(request)
     )

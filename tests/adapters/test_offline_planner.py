@@ -60,6 +60,7 @@ async def test_everyday_life_is_off_topic_where_the_documents_hardly_speak_of_it
     [
         "Does it support SSO with SAML?",
         "Is there a dark mode?",
+        "Does your app work on my iPhone?",
         "Hello! Can it run on a Raspberry Pi? Does it have an API?",
         "Поддерживает ли он SSO через SAML?",
         "Есть ли тёмная тема?",
