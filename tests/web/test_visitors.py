@@ -183,7 +183,7 @@ def test_an_operators_page_without_keys_opens_no_visitors_conversation(library: 
     with serve_deployment(deploy(desk.having(GUARDIAN_VISITORS="on"))) as public:
         assert send(public, "/v1/ask", visitor, ask).status_code == 200
     with serve_deployment(deploy(desk), ServerOptions(role="operator")) as local:
-        local.app.include_router(page_routes(local.app, None))
+        local.app.include_router(page_routes(local.app))
         assert send(local, "/v1/ask", [], ask).status_code == 200
         assert [line["thread_id"] for line in send(local, "/v1/threads", []).json()["threads"]] == ["mine"]
         for thread, status in (("mine", 200), (f"v_{ONE}/mine", 404)):
