@@ -65,6 +65,8 @@ _NAMES_ENOUGH = 3
 """Different content words of a sentence of a story that tells what it is about."""
 _ANSWERED = (Outcome.ANSWERED, Outcome.PAGES_SHOWN, "")
 """Ends of a turn whose question named something; of those that nothing is known of, it is assumed."""
+_ELSEWHERE = (Outcome.DECLINED, Outcome.REFUSED)
+"""Ends of a turn that was about something else than the product."""
 _SURE, _FAIRLY_SURE, _WITH_GAPS, _LOST = 0.9, 0.8, 0.65, 0.35
 
 
@@ -239,7 +241,7 @@ def _is_about_the_product(request: PlanRequest) -> bool:
     What the message tells before, and what was spoken of before, may be what is meant.
     """
     return _is_of_features(without_mark(request.message)) and all(
-        outcome in _ANSWERED or lexicon.is_casual(text) or _is_of_features(without_mark(text))
+        outcome not in _ELSEWHERE or lexicon.is_casual(text) or _is_of_features(without_mark(text))
         for text, outcome in _turns(request)
     )
 

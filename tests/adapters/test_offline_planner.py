@@ -103,12 +103,19 @@ async def test_what_may_be_about_something_else_is_as_far_off_topic_as_before(
     assert plan.action is SGRAction.BLOCK
 
 
-async def test_a_feature_is_asked_for_after_others() -> None:
-    """An answer about the product, or a feature that was not found, leaves "it" the product."""
-    history = (
-        Exchange(role="user", text="Does it support SAML?"),
-        Exchange(role="assistant", text="Not found.", outcome=Outcome.HANDED_OFF),
-    )
+@pytest.mark.parametrize(
+    ("before", "outcome"),
+    [
+        ("How do I boil water?", Outcome.ANSWERED),
+        ("How do I boil milk?", Outcome.HANDED_OFF),
+        ("Does it support SAML?", Outcome.DECLINED),
+        ("It does not work", Outcome.CLARIFICATION),
+        ("Hello!", Outcome.ANSWERED),
+    ],
+)
+async def test_a_feature_is_asked_for_after_others(before: str, outcome: Outcome) -> None:
+    """A talk about the product, whether it was answered or not, leaves "it" the product."""
+    history = (Exchange(role="user", text=before), Exchange(role="assistant", text="So.", outcome=outcome))
     assert (await planned("Does it work with LDAP?", 0.0, history=history)).action is SGRAction.NORMAL
 
 
