@@ -10,6 +10,7 @@ from language.patterns import read_wording
 _WORDING: Final = read_wording(__name__)
 _ASKS: Final = (_WORDING.pattern("asks_en"), _WORDING.pattern("asks_ru"))
 _MAY_ASK: Final = (_WORDING.pattern("may_ask_en"), _WORDING.pattern("may_ask_ru"))
+_ANOTHER: Final = _WORDING.pattern("another")
 _IMPERSONAL: Final = _WORDING.pattern("impersonal")
 
 
@@ -19,3 +20,8 @@ def asks_for_a_feature(question: str) -> bool:
         return False
     asks = any(pattern.match(question) for pattern in _ASKS)
     return asks or (any(pattern.match(question) for pattern in _MAY_ASK) and not is_foreign(question))
+
+
+def names_another(question: str) -> bool:
+    """Whether a question behind one for a feature may name another one and says nothing else: "And LDAP?"."""
+    return _ANOTHER.fullmatch(question) is not None and not is_foreign(question)

@@ -37,7 +37,7 @@ from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.ports import PlanReply, PlanRequest, TopicProbe
 from contracts.profile import Profile
 from language import lexicon
-from language.features import asks_for_a_feature
+from language.features import asks_for_a_feature, names_another
 from language.message import is_complete, needs_context, own_words, questions_and_context
 from language.patterns import read_toml
 from language.sentences import questions, sentences
@@ -240,10 +240,15 @@ def _is_about_the_product(request: PlanRequest) -> bool:
     The documents need not speak of a feature that the product lacks, so their silence makes no such question off topic.
     What the message tells before, and what was spoken of before, may be what is meant.
     """
-    return _is_of_features(without_mark(request.message)) and all(
-        outcome not in _ELSEWHERE or lexicon.is_casual(text) or _is_of_features(without_mark(text))
-        for text, outcome in _turns(request)
-    )
+    product, feature = True, False
+    for text, outcome in (*_turns(request), (request.message, "")):
+        if lexicon.is_casual(text):
+            continue
+        said = without_mark(text)
+        feature = _is_of_features(said) or (feature and names_another(said))
+        # A question for a feature is about what the talk was about.
+        product = product if feature else outcome not in _ELSEWHERE
+    return product and feature
 
 
 def _is_of_features(message: str) -> bool:

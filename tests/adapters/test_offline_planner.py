@@ -104,6 +104,32 @@ async def test_what_may_be_about_something_else_is_as_far_off_topic_as_before(
 
 
 @pytest.mark.parametrize(
+    ("before", "text", "action"),
+    [
+        (["Does it support SAML?"], "And LDAP?", SGRAction.NORMAL),
+        (["Есть ли тёмная тема?", "А API?"], "А как насчёт LDAP?", SGRAction.NORMAL),
+        (["How do I boil water?"], "And LDAP?", SGRAction.BLOCK),
+        (["Does it support SAML?"], "And pizza?", SGRAction.BLOCK),
+        (["Does it support SAML?"], "And who won the football match yesterday?", SGRAction.BLOCK),
+        (["Which tablet is the best?", "How do I boil water?"], "Does it support SAML?", SGRAction.NORMAL),
+    ],
+)
+async def test_another_feature_may_be_named_alone(before: list[str], text: str, action: SGRAction) -> None:
+    """Behind a question for a feature, and only there; a talk about something else is over once the product is the subject."""
+    history = tuple(
+        exchange
+        for said in before
+        for exchange in (
+            Exchange(role="user", text=said),
+            Exchange(
+                role="assistant", text="So.", outcome=Outcome.DECLINED if "tablet" in said else Outcome.HANDED_OFF
+            ),
+        )
+    )
+    assert (await planned(text, 0.0, language=detect(text), history=history)).action is action
+
+
+@pytest.mark.parametrize(
     ("before", "outcome"),
     [
         ("How do I boil water?", Outcome.ANSWERED),
