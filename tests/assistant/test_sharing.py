@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -74,9 +75,10 @@ async def test_a_link_says_nothing_of_who_shared_what(links: SharedLinks) -> Non
 async def test_what_nobody_made_is_no_link(text: str) -> None:
     """Whatever stands in an address: no fault, and nothing to read; a signed link of earlier versions has ended."""
     earlier = "WyJhbm5hL2EiLCAzLCAidXNlciIsIDE3OTAwMDAwMDAsICIiXQ.q0sA4hUQe2xkqfB3Tg0pTzC4dYc4rDqF8wJv1mC9eXk"
-    async with await SharedLinks.open(Path(":memory:")) as empty:
-        for said in (text, text * 1000, earlier):
-            assert await empty.find(said, NOW) is None
+    with TemporaryDirectory() as folder:
+        async with await SharedLinks.open(Path(folder) / "threads.db") as empty:
+            for said in (text, text * 1000, earlier):
+                assert await empty.find(said, NOW) is None
 
 
 async def test_one_conversation_has_a_hundred_links_at_most(links: SharedLinks) -> None:
