@@ -359,6 +359,8 @@ class FaultKind(StrEnum):
     CUT_SHORT = "cut_short"
     FILTERED = "filtered"
     NOT_AS_ASKED = "not_as_asked"
+    LOOPED = "looped"
+    """The reply says the same over and over: asked again, the model would do it again."""
     RESTING = "resting"
     """Not sent: the model missed so many deadlines that it is left alone for a while."""
 

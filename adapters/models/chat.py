@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from adapters.models.access import ModelAccess
 from adapters.models.breaker import CircuitBreaker
+from adapters.models.loops import is_looping
 from adapters.models.retries import Pauses, fault_of_status, retry_after, with_retries
 from adapters.models.thinking import without_thinking
 from adapters.models.wire import text_of, to_wire
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 """Where requests go without an address of our own: left out, the client would obey its own variables, even empty ones."""
+LOOPS: Final = "its reply repeats itself"
 CONNECT_S: Final = 5.0
 """Seconds for a connection to a server that is there."""
 _LONGEST_QUOTE: Final = 200
@@ -241,6 +243,7 @@ WAYS_OUT: Final = {
     FaultKind.CUT_SHORT: "Allow more tokens (GUARDIAN_PLAN_TOKENS, GUARDIAN_ANSWER_TOKENS).",
     FaultKind.FILTERED: "The provider's own filter stopped the reply; ask the provider, or use another model.",
     FaultKind.NOT_AS_ASKED: "Try another model; `guardian doctor` shows what this one can do.",
+    FaultKind.LOOPED: "Try another model, or a repetition penalty (GUARDIAN_MODEL_EXTRA='{\"frequency_penalty\": 0.5}').",
     FaultKind.RESTING: "Allow more time (GUARDIAN_MODEL_TIMEOUT), or use a faster model.",
 }
 """What to do about each kind of fault."""
@@ -341,8 +344,9 @@ def _kind_of(error: Exception) -> tuple[FaultKind, str]:
     import openai
 
     match error:
-        case openai.LengthFinishReasonError():
-            return FaultKind.CUT_SHORT, "the limit of tokens ended the reply"
+        case openai.LengthFinishReasonError(completion=completion):
+            loops = any(is_looping(choice.message.content or "") for choice in completion.choices)
+            return (FaultKind.LOOPED, LOOPS) if loops else (FaultKind.CUT_SHORT, "the limit of tokens ended the reply")
         case openai.ContentFilterFinishReasonError():
             return FaultKind.FILTERED, "the provider's content filter stopped the reply"
         case openai.APITimeoutError():

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from adapters.models.chat import WAYS_OUT, Ask, ChatModel, Reply
+from adapters.models.chat import LOOPS, WAYS_OUT, Ask, ChatModel, Reply
+from adapters.models.loops import is_looping
 from adapters.models.retries import deadline_in, in_time
 from adapters.models.window import ContextWindow, Parts
 from contracts.calls import ModelCall
@@ -94,6 +95,9 @@ class ModelExchange:
             raise
         self.made += reply.made
         await window.learn(parts.size, reply.made[-1])
+        if any(map(is_looping, (reply.text, *(call.arguments for call in reply.calls)))):
+            self.blame(FaultKind.LOOPED)
+            raise self.asked.fault(FaultKind.LOOPED, LOOPS)
         return reply
 
     def blame(self, kind: FaultKind) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from secrets import token_hex
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
     from adapters.models.chat import ChatModel
     from adapters.models.exchange import AskedModel
     from adapters.models.memory import WireMemory
+    from adapters.models.speed import ModelSpeed
     from adapters.models.window import ContextWindow
     from adapters.planning.model import ModelPlanner, Strategy
     from assistant.deployment import Deployment
+    from contracts.calls import ModelCall
     from contracts.ports import Drafter, Moderator, Planner, SpeculativePlanner
 
 _TRUTHS: Final = {"true": True, "false": False}
@@ -169,8 +172,8 @@ class Servers:
 
         return ContextWindow(access, self._client, self._memory)
 
-    async def ping(self, access: ModelAccess) -> None:
-        """Ask a model for one word.
+    async def try_out(self, access: ModelAccess) -> ModelSpeed | None:
+        """Ask a model for a word, then for a row of numbers behind a longer text; return its speed.
 
         Raises:
             ServerFault: The model does not answer. An empty reply counts as an answer, because a thinking model has few
@@ -180,14 +183,23 @@ class Servers:
 
         from adapters.models.chat import Ask
         from adapters.models.retries import deadline_in
+        from adapters.models.speed import TRIAL, speed_of
 
         model = self._model(access, CallPurpose.DRAFT)
-        ask = Ask([HumanMessage("Reply with the word OK.")], max_tokens=16)
-        try:
-            await model.ask(ask, deadline_in(access.timeout_s))
-        except ServerFault as fault:
-            if fault.kind not in (FaultKind.EMPTY, FaultKind.CUT_SHORT):
-                raise
+
+        async def ask(text: str, tokens: int) -> ModelCall:
+            try:
+                reply = await model.ask(Ask([HumanMessage(text)], tokens), deadline_in(access.timeout_s))
+            except ServerFault as fault:
+                if fault.kind not in (FaultKind.EMPTY, FaultKind.CUT_SHORT):
+                    raise
+                return fault.calls[-1]
+            return reply.made[-1]
+
+        short = await ask("Reply with the word OK.", 16)
+        # Servers keep what they have read: a text that begins otherwise each time is read anew.
+        text = f"{token_hex(4)}\n\n{TRIAL}\n\nReply with the numbers from 1 to 30."
+        return speed_of(short, await ask(text, 48))
 
     async def names(self, access: ModelAccess) -> list[str] | None:
         """Return the models of a server; `None` if it does not list them."""

@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from adapters.models.speed import speed_of
 from assistant.cli.commands.doctor import _packages
+from contracts.calls import ModelCall
+from contracts.enums import CallPurpose
 from tests.support.cli_helpers import CORPUS, PROFILE, ROOT, Desk, leave_half_finished, profile_of
 from tests.support.graph_source.bolt_server import BEGIN, BoltServer
 from tests.support.graph_source.small_graph import MENTIONS
@@ -355,6 +358,53 @@ def test_every_way_of_asking_for_a_plan_is_tried_and_told(desk: Desk, models: Fa
     models.clear()
     with_models(desk, models.url).result("How do I lend a book to a reader?")
     assert [request["body"]["tool_choice"] for request in models.requests() if request["purpose"] == "plan"] == ["auto"]
+
+
+def usage(prompt: int, reply: int) -> dict[str, int]:
+    return {"prompt_tokens": prompt, "completion_tokens": reply, "total_tokens": prompt + reply}
+
+
+def test_a_model_that_is_too_slow_for_its_time_is_a_complaint(desk: Desk, models: FakeServer) -> None:
+    """What it reads and writes in a second tells how long a plan takes; the way out names the time that it needs."""
+    models.reset()
+    slow = {"text": "OK", "usage": usage(20, 10), "delay_body_s": 1.0}
+    models.script([{"reply": slow}])
+    code, found = said_of_models(with_models(desk, models.url, GUARDIAN_MODEL_TIMEOUT="20"))
+    bad = {finding["what"]: finding for finding in found if not finding["ok"]}
+    assert code == 1
+    assert re.search(
+        r"writes \d+ tokens a second, so a plan takes about \d+\.\d s, of the 20 s", bad["planner"]["seen"]
+    )
+    wanted = re.search(r"GUARDIAN_MODEL_TIMEOUT=(\d+), .*GUARDIAN_PLANNER_MODEL=offline", bad["planner"]["way_out"])
+    assert wanted
+    assert 30 <= int(wanted[1]) <= 600
+    assert "GUARDIAN_DRAFTER_MODEL=offline" in bad["drafter"]["way_out"]
+
+
+@pytest.mark.parametrize(
+    ("short", "long", "seconds"),
+    [
+        ((20, 10, 300), (620, 30, 1500), (2_700, 300, 10.0)),  # 1 ms a token read, 28 ms a token written
+        ((20, 10, 300), (620, 30, 900), (2_700, 300, 9.0)),  # as quick as if it read nothing: all of it is writing
+        ((20, 10, 300), (0, 0, 1500), None),
+    ],
+)
+def test_the_speed_of_reading_and_writing_follows_from_two_requests(
+    short: tuple[int, int, int], long: tuple[int, int, int], seconds: tuple[int, int, float] | None
+) -> None:
+    """Seconds are tokens read and tokens written, each times its own; without counts nothing is claimed."""
+
+    def call(prompt: int, reply: int, ms: int) -> ModelCall:
+        return ModelCall(
+            purpose=CallPurpose.DRAFT, model="m", server="s", prompt_tokens=prompt, completion_tokens=reply, ms=ms
+        )
+
+    speed = speed_of(call(*short), call(*long))
+    if seconds is None:
+        assert speed is None
+    else:
+        assert speed is not None
+        assert speed.seconds(*seconds[:2]) == pytest.approx(seconds[2], rel=0.15)
 
 
 def test_a_model_that_does_not_answer_is_a_complaint(desk: Desk, models: FakeServer) -> None:

@@ -14,13 +14,14 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
+from math import ceil
+from typing import TYPE_CHECKING, Final
 
 from adapters.data_folder import make_folder
 from adapters.fakes.planning import FakePlanner
 from adapters.models.access import host_of
 from assistant.config.group import without_password
-from assistant.config.settings import RankerSettings, Settings
+from assistant.config.settings import LONGEST_MODEL_S, RankerSettings, Settings
 from assistant.deployment import Deployment, deployment, index_command
 from assistant.turns.tracing import tracing_in_words
 from assistant.wiring.documents import engine_of, knowledge_base
@@ -49,6 +50,12 @@ _SENTENCES = {Language.EN: "Water boils at 100 degrees.", Language.RU: "Вода
 _INDEX_AGAIN = "Run `guardian index` again, or put that right."
 _NEEDED = ("langgraph", "langgraph-checkpoint-sqlite", "langchain-core", "pydantic", "tantivy", "PyStemmer", "razdel")
 _FOR_STUDIO = ("langgraph-cli", "langgraph-api")
+_TOKENS: Final = {"planner": (2_700, 300), "drafter": (2_200, 300)}
+"""Of the prompt and the reply of a usual plan and draft."""
+_PARTS: Final = {"planner": "a plan", "drafter": "a draft"}
+_VARIABLES: Final = {"planner": "GUARDIAN_PLANNER_MODEL", "drafter": "GUARDIAN_DRAFTER_MODEL"}
+_RESERVE: Final = 1.5
+"""How many times what was measured is recommended: questions and documents differ in length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,16 +342,31 @@ async def _ask_models(deployed: Deployment) -> list[Diagnosis]:
 
 
 async def _check_model(servers: Servers, part: str, access: ModelAccess) -> Diagnosis:
-    """Ask a model for a word, and its server for its window."""
+    """Try a model out, compare its speed with the time that it has, and ask its server for its window."""
     try:
-        await servers.ping(access)
+        speed = await servers.try_out(access)
     except GuardianError as error:
         there = await servers.names(access)
         listed = f" The server has: {', '.join(there[:8])}." if there and access.model not in there else ""
         return Diagnosis(part, False, error.message, f"{error.way_out}{listed}")
     window = servers.window(access)
     await window.forget()  # it may have been changed since
-    return Diagnosis(part, True, f"{access.model} at {access.server} answers, window {await window.tokens():,} tokens")
+    seen = f"{access.model} at {access.server} answers, window {await window.tokens():,} tokens"
+    if speed is None or part not in _TOKENS:
+        return Diagnosis(part, True, seen)
+    needs = speed.seconds(*_TOKENS[part])
+    what = _PARTS[part]
+    seen += f"; writes {1 / speed.write_s:,.0f} tokens a second, so {what} takes about {needs:,.1f} s"
+    if needs <= access.timeout_s:
+        return Diagnosis(part, True, seen)
+    slow = f"{seen}, of the {access.timeout_s:g} s that it has"
+    if (wanted := ceil(needs * _RESERVE / 10) * 10) <= LONGEST_MODEL_S:
+        way_out = (
+            f"Slow: set GUARDIAN_MODEL_TIMEOUT={wanted}, or leave {what} to Guardian ({_VARIABLES[part]}=offline)."
+        )
+    else:
+        way_out = f"Too slow: use a faster model, or leave {what} to Guardian ({_VARIABLES[part]}=offline)."
+    return Diagnosis(part, False, slow, way_out)
 
 
 async def _strategies(planner: ModelPlanner) -> list[Diagnosis]:
