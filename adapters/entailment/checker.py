@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from contracts.calls import ModelCall
 from contracts.enums import Language
 from contracts.errors import EntailmentUnavailable, ServerFault
 from contracts.ports import EntailmentAnswer, EntailmentQuestion, EntailmentReply
 from language.words import detect
+
+KEPT_ANSWERS: Final = 512
+"""Answers that are kept, those that were wanted last: the tries of a turn repeat most of their claims."""
 
 
 class EntailmentModel(Protocol):
@@ -32,6 +36,8 @@ class EntailmentModel(Protocol):
 class RemoteChecker:
     """A checker that asks a model about claims in its languages that are short enough, and skips all others.
 
+    A claim is asked about once: another try of the draft that cites the same text for it gets the same answer.
+
     Args:
         model: Asked at most once for each check.
         languages: The model's languages.
@@ -40,6 +46,7 @@ class RemoteChecker:
     def __init__(self, model: EntailmentModel, languages: frozenset[Language]) -> None:
         self._model = model
         self._languages = languages
+        self._known: OrderedDict[EntailmentQuestion, EntailmentAnswer] = OrderedDict()
 
     async def check(self, questions: Sequence[EntailmentQuestion]) -> EntailmentReply:
         """Return one answer for each question, `None` if the claim or the cited text is in another language.
@@ -49,16 +56,23 @@ class RemoteChecker:
         Raises:
             EntailmentUnavailable: The server cannot be asked, or its reply cannot be read.
         """
-        places = [place for place, question in enumerate(questions) if self._can_judge(question)]
-        answers: list[EntailmentAnswer | None] = [None] * len(questions)
+        known = {question: self._known[question] for question in questions if question in self._known}
+        unknown = [one for one in dict.fromkeys(questions) if one not in known and self._can_judge(one)]
         made: list[ModelCall] = []
         try:
-            judged = await self._model.judge([questions[place] for place in places], made) if places else []
+            judged = await self._model.judge(unknown, made) if unknown else []
         except ServerFault as fault:
             raise EntailmentUnavailable(fault.message, fault.way_out, calls=tuple(made), tried=True) from fault
-        for place, answer in zip(places, judged, strict=True):
-            answers[place] = answer
-        return EntailmentReply(tuple(answers), tuple(made))
+        known |= zip(unknown, judged, strict=True)
+        self._keep(known)
+        return EntailmentReply(tuple(known.get(question) for question in questions), tuple(made))
+
+    def _keep(self, answers: dict[EntailmentQuestion, EntailmentAnswer]) -> None:
+        for question, answer in answers.items():
+            self._known[question] = answer
+            self._known.move_to_end(question)
+        while len(self._known) > KEPT_ANSWERS:
+            self._known.popitem(last=False)
 
     def _can_judge(self, question: EntailmentQuestion) -> bool:
         if len(question.claim) > self._model.longest_claim:

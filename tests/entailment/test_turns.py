@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,9 @@ async def turn(
     *replies: dict[str, Any],
     mode: EntailmentMode,
     languages: frozenset[Language] = frozenset(Language),
-    draft: str = ANSWER,
+    drafts: Sequence[str] = (ANSWER,),
 ) -> dict[str, Any]:
-    """Run a turn whose drafts are all alike; each reply of the server is for one draft, the last for all after it."""
+    """Run a turn; each reply of the server is for one request, the last for all after it, as is the last draft."""
     steps: list[dict[str, Any]] = [{"when": ENTAIL, "times": 1, "reply": reply} for reply in replies]
     server.script([*steps[:-1], {**steps[-1], "times": None}])
     server.clear()
@@ -50,7 +51,7 @@ async def turn(
                 moderator=FakeModerator(SAFE),
                 planner=FakePlanner([plan()]),
                 sources={Source.DOC: FakeSource(Source.DOC, [passage(1), passage(2)])},
-                drafter=FakeDrafter([Draft(DraftKind.ANSWER, draft)]),
+                drafter=FakeDrafter([Draft(DraftKind.ANSWER, draft) for draft in drafts]),
                 entailment=checker,
             ),
             PROFILE,
@@ -83,13 +84,13 @@ async def test_as_advice_no_word_of_the_checker_changes_a_verdict(server: FakeSe
 
 @pytest.mark.parametrize("reply", [DOUBTS, OBJECTS])
 async def test_binding_what_does_not_follow_is_tried_again_and_fails(server: FakeServer, reply: dict[str, Any]) -> None:
-    """Binding: every draft of the turn is asked about, and when no retry is left pages are shown."""
+    """Binding: its claims are asked about once in the turn, and when no retry is left pages are shown."""
     result = await turn(server, reply, mode=BINDING)
     assert result["outcome"] == Outcome.PAGES_SHOWN
     assert result["guardian"]["verdict"] == "FAIL"
     assert f"claim_not_entailed=[{ANSWER}]" in result["guardian"]["reasons"]
     assert result["diagnostics"]["retries"] == 2
-    assert len(server.requests()) == 3
+    assert len(server.requests()) == 1
     # What a page says may be shown as its words, between quotation marks; the draft is not.
     assert ANSWER not in result["answer_text"]
     assert ANSWER.partition(" [")[0] not in re.sub("“.*?”", "", result["answer_text"])
@@ -97,7 +98,7 @@ async def test_binding_what_does_not_follow_is_tried_again_and_fails(server: Fak
 
 async def test_binding_a_retry_that_follows_passes(server: FakeServer) -> None:
     """Binding: the first draft is sent back, the second is the answer."""
-    result = await turn(server, OBJECTS, AGREES, mode=BINDING)
+    result = await turn(server, OBJECTS, AGREES, mode=BINDING, drafts=("The kettle boils soon [1].", ANSWER))
     assert result["outcome"] == Outcome.ANSWERED
     assert result["diagnostics"]["retries"] == 1
     assert result["guardian"]["reasons"] == []
@@ -130,7 +131,7 @@ async def test_a_claim_in_another_language_is_not_asked(
 ) -> None:
     """Of what the model does not read nothing is asked: a remark, and where its word is binding, a case for a person."""
     draft = "Чайник кипит при 100 градусах [1]."
-    result = await turn(server, OBJECTS, mode=mode, languages=ENGLISH, draft=draft)
+    result = await turn(server, OBJECTS, mode=mode, languages=ENGLISH, drafts=(draft,))
     assert result["outcome"] == outcome
     assert f"claim_not_asked=[{draft}]" in result["guardian"]["advice"]
     assert server.requests() == []
@@ -139,13 +140,13 @@ async def test_a_claim_in_another_language_is_not_asked(
 async def test_binding_a_table_alone_is_named(server: FakeServer) -> None:
     """Where nothing of a draft can be asked, the report says so all the same."""
     draft = "| what | degrees |\n| - | - |\n| kettle | 100 [1] |"
-    result = await turn(server, OBJECTS, mode=BINDING, draft=draft)
+    result = await turn(server, OBJECTS, mode=BINDING, drafts=(draft,))
     assert "claim_not_asked=[| kettle | 100 [1] |]" in result["guardian"]["advice"]
 
 
 async def test_what_policy_stops_is_not_sent_to_the_checker(server: FakeServer) -> None:
     """A draft that must not leave the house goes to no other server either, however well its claims are founded."""
-    result = await turn(server, AGREES, mode=BINDING, draft=f"{ANSWER} Write to bob@corp-mail.ru [1].")
+    result = await turn(server, AGREES, mode=BINDING, drafts=(f"{ANSWER} Write to bob@corp-mail.ru [1].",))
     assert result["guardian"]["reasons"] == ["policy_violation=[email]"]
     assert server.requests() == []
 
