@@ -11,6 +11,7 @@ _WORDING: Final = read_wording(__name__)
 _ASKS: Final = (_WORDING.pattern("asks_en"), _WORDING.pattern("asks_ru"))
 _MAY_ASK: Final = (_WORDING.pattern("may_ask_en"), _WORDING.pattern("may_ask_ru"))
 _ANOTHER: Final = _WORDING.pattern("another")
+_DEVICE: Final = _WORDING.pattern("device")
 _IMPERSONAL: Final = _WORDING.pattern("impersonal")
 
 
@@ -18,8 +19,9 @@ def asks_for_a_feature(question: str) -> bool:
     """Whether a question can only be about the product, if nothing was named before it that "it" could be."""
     if _IMPERSONAL.search(question):
         return False
-    asks = any(pattern.match(question) for pattern in _ASKS)
-    return asks or (any(pattern.match(question) for pattern in _MAY_ASK) and not is_foreign(question))
+    if not any(pattern.match(question) for pattern in (*_ASKS, *_MAY_ASK)):
+        return False
+    return not is_foreign(_DEVICE.sub(" ", question))
 
 
 def names_another(question: str) -> bool:

@@ -249,14 +249,14 @@ class TurnStore(ThreadTable):
             return turn
         return next((other for other in await self.turns(thread_id) if other.turn_id == turn_id), None)
 
-    async def find_by_number(self, number: str) -> str | None:
-        """Return the conversation of the hand-off with a number (`contracts.report.number_of`), the newest; else nothing."""
+    async def find_by_number(self, number: str) -> tuple[str, str] | None:
+        """Return the conversation and the turn of the newest hand-off with a number (`contracts.report.number_of`)."""
         from contracts.report import number_of
 
         rows = await self._rows("SELECT thread_id, turn_id FROM turns ORDER BY started_at DESC")
         wanted = number.strip().upper()
         ids = ((readable(thread), readable(turn)) for thread, turn in rows)
-        return next((thread for thread, turn in ids if number_of(thread, turn) == wanted), None)
+        return next(((thread, turn) for thread, turn in ids if number_of(thread, turn) == wanted), None)
 
     async def unfinished(self, thread_id: str) -> Turn | None:
         """Return the turn that is running or was left half-finished, if any."""

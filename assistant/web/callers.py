@@ -207,7 +207,7 @@ class Callers:
         return self._visitor(visit), self._presence(Visit(visit.visitor, expires), seconds, connection)
 
     def reader_role(self, connection: HTTPConnection) -> str:
-        """Return the role of whoever follows a signed link, which is a permission of its own.
+        """Return the role of whoever follows a link, which is a permission of its own.
 
         Where browsers without a key are visitors, whoever is not known reads as one, without a cookie and without a name.
 

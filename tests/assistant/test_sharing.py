@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -65,7 +66,9 @@ async def test_a_link_says_nothing_of_who_shared_what(links: SharedLinks) -> Non
     assert one != other
     for link in (one, other):
         assert re.fullmatch(r"[A-Za-z0-9_-]{32}", link)
-        assert link.encode() not in links.path.read_bytes()
+        kept = b"".join(file.read_bytes() for file in links.path.parent.glob("threads.db*"))
+        assert b"anna/" in kept
+        assert link.encode() not in kept
     for place in range(len(one)):
         changed = "A" if one[place] != "A" else "B"
         assert await links.find(one[:place] + changed + one[place + 1 :], NOW) is None
@@ -105,6 +108,9 @@ async def test_a_link_ends_with_its_conversation(service: Service, caller: Calle
     assert timedelta(days=6.9) < datetime.fromtimestamp(until, UTC) - datetime.now(UTC) < timedelta(days=7)
     await service.ask(caller, Question(QUESTION, thread="t", turn_id="2"))
     assert len((await service.find_shared(link, "user"))[0]) == 1
+    async with await SharedLinks.open(service.deployed.threads_file) as kept:
+        of_another = await kept.add(replace(made, begun=BEGUN), made.until - 1)
+    assert (await service.find_shared(of_another, "user"))[0] == []
     await service.delete(caller, "t")
     async with await SharedLinks.open(service.deployed.threads_file) as kept:
         assert await kept.forget(made.thread) == 0

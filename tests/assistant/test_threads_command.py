@@ -47,7 +47,7 @@ def test_the_list_as_json_has_the_same(talked: Desk) -> None:
     ]
     assert set(listed[0]) == {
         *("thread_id", "turns", "started_at", "last_at", "first_question", "unfinished", "outcome", "rating"),
-        *("title", "pinned", "reviewed"),
+        *("title", "pinned", "words_withheld"),
     }
 
 
@@ -221,12 +221,13 @@ def test_words_of_visitors_and_users_are_shown_by_review_alone(thread: str, talk
     listed = talked.here("threads", "list")
     assert "hunter2xy9" not in listed.out
     assert f"{thread}  " in listed.out
-    [entry] = [line for line in talked.here("threads", "list", "--json").json if line["reviewed"]]
+    [entry] = [line for line in talked.here("threads", "list", "--json").json if line["words_withheld"]]
     assert (entry["thread_id"], entry["first_question"], entry["title"], entry["turns"]) == (thread, "", "", 1)
-    for wanted in (thread, number_of(thread, "m1")):
+    # The number of a hand-off names its turn.
+    for wanted, turn in ((thread, ""), (number_of(thread, "m1"), " 1")):
         for options in ([], ["--json"]):
             said = talked.here("threads", "show", wanted, *options)
-            said.complains(2, thread, f"guardian review show {thread}")
+            said.complains(2, thread, f"`guardian review show {thread}{turn}`")
             assert "hunter2xy9" not in said.out + said.err
     shown = talked.here("review", "show", thread).out
     assert "hunter2xy9" not in shown

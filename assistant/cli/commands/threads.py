@@ -47,12 +47,12 @@ class _Line(ThreadSummary):
     """A conversation with how its last turn ended and was rated; without the words of a visitor or a user.
 
     Attributes:
-        reviewed: Whether the words are theirs, so that only `guardian review` shows them.
+        words_withheld: Whether the words are theirs, so that only `guardian review` shows them.
     """
 
     outcome: str | None = None
     rating: Rating | None = None
-    reviewed: bool = False
+    words_withheld: bool = False
 
 
 async def _list(deployed: Deployment, options: argparse.Namespace) -> int:
@@ -67,7 +67,7 @@ async def _list(deployed: Deployment, options: argparse.Namespace) -> int:
             reviewed = _is_reviewed(thread.thread_id)
             shown = replace(thread, first_question="", title="") if reviewed else thread
             rating = ratings.get((thread.thread_id, turn))
-            threads.append(_Line(**asdict(shown), outcome=outcome, rating=rating, reviewed=reviewed))
+            threads.append(_Line(**asdict(shown), outcome=outcome, rating=rating, words_withheld=reviewed))
     if options.json:
         print(json.dumps([asdict(thread) for thread in threads], ensure_ascii=False, indent=2))
         return 0
@@ -75,8 +75,8 @@ async def _list(deployed: Deployment, options: argparse.Namespace) -> int:
     for thread in threads:
         mark = f"  {say[f'outcome_{thread.outcome}']}" if thread.outcome else ""
         mark += _rated(thread.rating, say)
-        mark += "  ! " + say["unfinished"].format(thread=thread.thread_id) if thread.unfinished else ""
-        words = say["threads_reviewed"] if thread.reviewed else _short(thread.first_question)
+        mark += "  ! " + say["unfinished"].format(thread=shlex.quote(thread.thread_id)) if thread.unfinished else ""
+        words = say["threads_reviewed"] if thread.words_withheld else _short(thread.first_question)
         print(f"{thread.thread_id}  {thread.last_at[:19]}  {thread.turns:>3}  {words}{mark}")
     if not threads:
         print(say["no_threads"])
@@ -93,19 +93,20 @@ def _rated(rating: Rating | None, say: dict[str, str]) -> str:
 
 async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
     async with open_store(deployed) as store:
-        turns = await store.turns(options.thread)
-        if not turns and (named := await store.find_by_number(options.thread)):
-            turns = await store.turns(named)
-            options.thread = named
-            if not options.json and not _is_reviewed(named):
-                print(f"{named}\n")
+        turns, place = await store.turns(options.thread), ""
+        if not turns and (found := await store.find_by_number(options.thread)):
+            options.thread, numbered = found
+            turns = await store.turns(options.thread)
+            place = next((f" {turn.number}" for turn in turns if turn.turn_id == numbered), "")
+            if not options.json and not _is_reviewed(options.thread):
+                print(f"{options.thread}\n")
         said = await (await FeedbackStore.share(store)).of(options.thread)
     if not turns:
         raise _unknown_error(options.thread)
     if _is_reviewed(options.thread):
         raise InputError(
             f"{options.thread} is the conversation of a visitor or a user.",
-            f"`guardian review show {shlex.quote(options.thread)}` shows it, masked, and records who looked.",
+            f"`guardian review show {shlex.quote(options.thread)}{place}` shows it, masked, and records who looked.",
         )
     if options.json:
         shown = [{**asdict(turn), "feedback": _feedback(said.get(turn.turn_id))} for turn in turns]
@@ -114,7 +115,11 @@ async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
     for turn in turns:
         say = phrases(detect(turn.question, default=own_language()))
         feedback = said.get(turn.turn_id)
-        state = say[f"outcome_{turn.outcome}"] if turn.outcome else say["unfinished"].format(thread=options.thread)
+        state = (
+            say[f"outcome_{turn.outcome}"]
+            if turn.outcome
+            else say["unfinished"].format(thread=shlex.quote(options.thread))
+        )
         rated = f" · {say[f'review_rating_{feedback.rating}']}" if feedback else ""
         print(f"── {turn.number} · {turn.started_at[:19]} · {state}{rated}")
         if feedback and feedback.comment:

@@ -308,6 +308,8 @@ def page_routes(app: FastAPI) -> APIRouter:
         turns, until = await service.find_shared(s, role)
         html = await asyncio.to_thread(shared_html, turns, look, until)
         headers = {**STATIC_HEADERS, "Content-Security-Policy": _STATIC_POLICY, "X-Robots-Tag": "noindex"}
+        # A link that has ended shows nothing, nor does a copy of its page.
+        headers |= {"Cache-Control": "no-store"}
         return HTMLResponse(html, 200 if turns else 404, headers)
 
     @router.get("/export/{thread:path}.md")
