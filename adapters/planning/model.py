@@ -295,6 +295,7 @@ class _PlanExchange(ModelExchange):
         system = system_prompt(
             asked.profile,
             request.moderation,
+            sources=request.sources,
             clarifications=request.clarifications,
             with_form=strategy.form is ToolForm.JSON_SCHEMA,
         )

@@ -1,13 +1,13 @@
-"""The prompts of the planning exchange. In a deployment only the moderation block varies, so servers can cache them."""
+"""The prompts of the planning exchange. For a role only the moderation block varies, so servers can cache them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from adapters.planning.form import plan_schema
-from contracts.enums import Language, SafetyLevel
+from contracts.enums import Language, SafetyLevel, Source
 from contracts.lookups import Lookup
 from contracts.plan import PLAN_TOOL
 from contracts.profile import Profile
@@ -81,20 +81,26 @@ _MOST_EXAMPLES: Final = 3
 
 
 def system_prompt(
-    profile: Profile, moderation: ModerationResult | None, *, clarifications: int = 0, with_form: bool = False
+    profile: Profile,
+    moderation: ModerationResult | None,
+    *,
+    sources: Collection[Source] | None = None,
+    clarifications: int = 0,
+    with_form: bool = False,
 ) -> str:
     """Return the system prompt of the planning exchange.
 
     Args:
         profile: What the desk is for.
-        moderation: The verdict on the newest message; only this and `clarifications` differ between turns.
+        moderation: The verdict on the newest message; only this and `clarifications` differ between turns of a role.
+        sources: The kinds of sources that the user may use; lookups of others would cost tokens for nothing.
         clarifications: How many clarifying questions in a row came just before the newest message.
         with_form: Whether the schema is written out, for servers that do not show it to the model.
     """
     scope = profile.scope.description.get(Language.EN) or next(iter(profile.scope.description.values()))
     static = _SYSTEM.format(product=profile.product, scope=scope, tool=PLAN_TOOL)
-    if profile.lookups:
-        static += "\n" + _LOOKUPS.format(lookups="\n".join(_lookup(lookup) for lookup in profile.lookups))
+    if lookups := [lookup for lookup in profile.lookups if sources is None or lookup.source in sources]:
+        static += "\n" + _LOOKUPS.format(lookups="\n".join(map(_lookup, lookups)))
     if with_form:
         static += "\n" + _FORM.format(tool=PLAN_TOOL, schema=json.dumps(plan_schema(), ensure_ascii=False))
     asked_back = "\n" + _ASKED_BACK.format(count=clarifications) if clarifications else ""

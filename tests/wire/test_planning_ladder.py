@@ -12,15 +12,17 @@ import pytest
 from adapters.fakes.planning import FakePlanner
 from adapters.models.memory import WireMemory
 from adapters.planning.model import Strategy, ToolForm, fallback_chain
+from adapters.planning.prompt import system_prompt
 from assistant.deployment import deployment
 from assistant.wiring.servers import Servers
 from contracts.decisions.planning import ToolBinding
-from contracts.enums import HarmCategory, Language, ModerationState, SafetyLevel
+from contracts.enums import HarmCategory, Language, ModerationState, SafetyLevel, Source
 from contracts.errors import PlanningFailed
 from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.ports import Exchange, PlanReply, PlanRequest
 from contracts.report import ModerationResult
-from tests.support.turn import plan
+from tests.support.database.tables import lookup
+from tests.support.turn import PROFILE, plan
 from tests.support.wire.models import ASKED, MODEL, OFFLINE, asked_of, bench, roles
 from tests.support.wire.server_process import FakeServer
 
@@ -136,6 +138,19 @@ async def test_only_moderation_and_questions_asked_back_change_the_system_prompt
     for level, block in zip(SafetyLevel, blocks[2:], strict=False):
         assert f"Level: {level}\n" in block
     assert "Categories: Jailbreak\n" in blocks[-1]
+
+
+@pytest.mark.parametrize(
+    ("sources", "shown"), [(None, True), (frozenset({Source.DOC, Source.DB}), True), (frozenset({Source.DOC}), False)]
+)
+def test_a_role_that_may_not_look_up_is_planned_for_without_the_lookups(
+    sources: frozenset[Source] | None, shown: bool
+) -> None:
+    """Their list is a good part of the prompt; a plan that named one for such a user would be of no use."""
+    with_lookups = PROFILE.model_copy(update={"lookups": (lookup("SELECT 1 AS a"),)})
+    prompt = system_prompt(with_lookups, None, sources=sources)
+    assert ("- asked: Loans." in prompt) is shown
+    assert ("Lookups: what the desk's own databases" in prompt) is shown
 
 
 async def test_where_the_form_is_not_shown_by_the_server_it_is_written_out(server: FakeServer) -> None:
