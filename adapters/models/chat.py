@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from adapters.models.access import ModelAccess
 from adapters.models.breaker import CircuitBreaker
 from adapters.models.loops import is_looping
+from adapters.models.memory import WireMemory
 from adapters.models.retries import Pauses, fault_of_status, retry_after, with_retries
 from adapters.models.thinking import without_thinking
 from adapters.models.wire import text_of, to_wire
@@ -36,6 +37,12 @@ OPENAI_URL: Final = "https://api.openai.com/v1"
 LOOPS: Final = "its reply repeats itself"
 CONNECT_S: Final = 5.0
 """Seconds for a connection to a server that is there."""
+_LIMIT: Final = "limit"
+_NEW_LIMIT: Final = "max_completion_tokens"
+_OLD_LIMIT: Final = "max_tokens"
+"""What Ollama and llama-cpp-python know, and ignore the new name; some models of OpenAI's refuse it."""
+_LEEWAY: Final = 16
+"""Tokens by which a server may count otherwise than it cuts."""
 _LONGEST_QUOTE: Final = 200
 _LONGEST_WORD: Final = 40
 _MOST_TOKENS: Final = 2**31
@@ -93,6 +100,7 @@ class ChatModel:
         pauses: Between tries.
         clock: Seconds, monotonic; for the records only.
         breaker: Leaves a model alone that keeps missing its deadline.
+        memory: By which field the server takes the limit of a reply.
     """
 
     def __init__(
@@ -104,12 +112,14 @@ class ChatModel:
         pauses: Pauses | None = None,
         clock: Callable[[], float] = time.monotonic,
         breaker: CircuitBreaker | None = None,
+        memory: WireMemory | None = None,
     ) -> None:
         self.access = access
         self.breaker = breaker or CircuitBreaker(clock)
         self.purpose = purpose
         self._pauses = pauses
         self._clock = clock
+        self._memory = memory or WireMemory()
         self._llm = _client_for(access, client)
 
     async def ask(self, ask: Ask, deadline: float) -> Reply:
@@ -126,17 +136,48 @@ class ChatModel:
         try:
             self.breaker.begin(self.access.timeout_s)
             messages = self._shape(ask)
-            reply = await with_retries(
-                lambda: self._once(messages, ask, made),
-                retries=self.access.max_retries,
-                deadline=deadline,
-                pauses=self._pauses,
-            )
+            try:
+                reply = await self._with_retries(messages, ask, made, deadline)
+            except ServerFault as fault:
+                if not await self._takes_another_limit(fault):
+                    raise
+                reply = await self._with_retries(messages, ask, made, deadline)
         except ServerFault as fault:
             self.breaker.settle(fault.kind)
             raise self._final(fault, made) from fault.__cause__
         self.breaker.settle(None)
         return Reply(reply.text, reply.calls, reply.finish_reason, tuple(made))
+
+    async def _with_retries(
+        self, messages: list[BaseMessage], ask: Ask, made: list[ModelCall], deadline: float
+    ) -> Reply:
+        return await with_retries(
+            lambda: self._once(messages, ask, made),
+            retries=self.access.max_retries,
+            deadline=deadline,
+            pauses=self._pauses,
+        )
+
+    async def _takes_another_limit(self, fault: ServerFault) -> bool:
+        """Whether a request was refused for the field with the limit of its reply; the other one is used from now on."""
+        if fault.kind is not FaultKind.BAD_REQUEST or self._limit_field not in fault.message:
+            return False
+        await self._memory.put(self.access, _LIMIT, None if self._limit_field == _OLD_LIMIT else _OLD_LIMIT)
+        return True
+
+    @property
+    def _limit_field(self) -> str:
+        return self._memory.get(self.access, _LIMIT) or _NEW_LIMIT
+
+    def _limit(self, tokens: int) -> dict[str, Any]:
+        if self._limit_field == _OLD_LIMIT:
+            return {"extra_body": {_OLD_LIMIT: tokens, **self.access.extra}}
+        return {"max_tokens": tokens}  # the client sends it under its new name
+
+    async def _learn_limit(self, record: ModelCall, ask: Ask) -> None:
+        """Remember the old field for a server that writes beyond the limit, so that it ignores the new one."""
+        if (record.completion_tokens or 0) > ask.max_tokens + _LEEWAY and self._limit_field == _NEW_LIMIT:
+            await self._memory.put(self.access, _LIMIT, _OLD_LIMIT)
 
     def _shape(self, ask: Ask) -> list[BaseMessage]:
         try:
@@ -158,6 +199,7 @@ class ChatModel:
         try:
             message = await self._send(messages, ask)
             record = _add_usage(record, message)
+            await self._learn_limit(record, ask)
             reply = _read(message)
         except ServerFault as fault:
             record = _counted_by(fault.__cause__, record)
@@ -177,7 +219,7 @@ class ChatModel:
         try:
             # nostream: nothing of a plan or a draft may reach a reader of the graph's stream before it was judged.
             reply = await self._llm.ainvoke(
-                messages, config={"tags": ["nostream"]}, max_tokens=ask.max_tokens, **ask.options
+                messages, config={"tags": ["nostream"]}, **self._limit(ask.max_tokens), **ask.options
             )
         except Exception as error:  # whatever a stranger's reply breaks in the client is the reply's fault
             raise self._fault_of(error) from error

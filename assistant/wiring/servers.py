@@ -266,7 +266,7 @@ class Servers:
     def _model(self, access: ModelAccess, purpose: CallPurpose) -> ChatModel:
         from adapters.models.chat import ChatModel
 
-        made = ChatModel(access, purpose, self._client)
+        made = ChatModel(access, purpose, self._client, memory=self._memory)
         self._models.append(made)
         return made
 

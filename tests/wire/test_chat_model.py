@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import SecretStr
 
-from adapters.models.chat import Ask, Reply
+from adapters.models.chat import Ask, ChatModel, Reply
+from adapters.models.memory import WireMemory
 from adapters.models.retries import deadline_in
 from adapters.planning.model import Strategy, ToolForm
 from contracts.enums import CallPurpose, FaultKind
@@ -62,6 +64,45 @@ async def test_settings_shape_the_request(server: FakeServer) -> None:
     assert "temperature" not in body
     assert (body["top_k"], body["x"]) == (1, {"y": True})
     assert body["messages"] == [{"role": "user", "content": "s\n\nq"}]
+
+
+def limits(server: FakeServer) -> list[dict[str, int]]:
+    """Return the limits of the replies that were asked for, by the field that has them."""
+    return [{key: value for key, value in body.items() if "tokens" in key} for body in asked_of(server)]
+
+
+async def test_a_server_that_ignores_the_new_limit_is_given_the_old_one_from_then_on(
+    server: FakeServer, tmp_path: Path
+) -> None:
+    """It writes beyond the limit once, as Ollama does; other models, and the same one later, are told the right way."""
+    usage = {"prompt_tokens": 7, "completion_tokens": 500, "total_tokens": 507}
+    server.script([{"times": 1, "reply": {"text": "long", "usage": usage}}, {"reply": {"text": "short"}}])
+    async with bench(server) as made:
+        for _ in range(2):
+            model = ChatModel(made.access, CallPurpose.DRAFT, made.client, memory=WireMemory(tmp_path / "models.json"))
+            for _ in range(2):
+                await model.ask(Ask(Q, 100), deadline_in(20))
+        await asked(made, model="another", extra={"top_k": 1})
+    old, new = {"max_tokens": 100}, {"max_completion_tokens": 100}
+    assert limits(server) == [new, old, old, old, new]
+
+
+@pytest.mark.parametrize(("refused_field", "first"), [("max_completion_tokens", None), ("max_tokens", "max_tokens")])
+async def test_a_limit_that_is_refused_is_sent_by_its_other_name_at_once(
+    server: FakeServer, refused_field: str, first: str | None
+) -> None:
+    """One request more, once: strict servers know the old name alone, some of OpenAI's models the new one."""
+    error = {"error": {"message": f"Unsupported parameter: '{refused_field}'."}}
+    server.script([{"times": 1, "reply": {"status": 400, "json": error}}, {"reply": {"text": "yes"}}])
+    memory = WireMemory()
+    async with bench(server) as made:
+        await memory.put(made.access, "limit", first)
+        model = ChatModel(made.access, CallPurpose.DRAFT, made.client, memory=memory)
+        reply = await model.ask(Ask(Q, 100), deadline_in(20))
+        await model.ask(Ask(Q, 100), deadline_in(20))
+    assert [call.fault for call in reply.made] == ["bad_request", ""]
+    names = ["max_completion_tokens", "max_tokens"] if first is None else ["max_tokens", "max_completion_tokens"]
+    assert [list(limit) for limit in limits(server)] == [names[:1], names[1:], names[1:]]
 
 
 async def test_what_a_message_carries_besides_words_stays_here(server: FakeServer) -> None:
