@@ -35,8 +35,11 @@ _LONGEST_NAME: Final = 60
 _NAMELESS: Final = "…"
 _NUMBER: Final = re.compile(r"(?<![^\W_])[+(]?\d[\d\s().,/:+-]*(?![^\W_])")
 """Also one in groups, such as that of a telephone; no "4k" and no "1С"."""
-_ID: Final = re.compile(r"(?<![\w-])[\w-]*?\d[^\W\d_]+\d[\w-]*")
-"""Letters between digits, such as in "A1B2C3" and "5f3a9c2e-77aa-4c1b"; no "sha256" and no "2fa"."""
+_ID: Final = re.compile(
+    r"(?<![\w-])(?!0x|\d{1,5}x\d{1,5}\b)(?:[\w-]*?\d[^\W\d_]+\d+[^\W\d_]+\d[\w-]*|[^\W\d_]{1,4}\d{5,}[^\W\d_]{0,2}(?![\w-]))",
+    re.IGNORECASE,
+)
+"""Letters between digits twice, as in "A1B2C3", or few before many, as in "ORD12345"; no "utf8mb4", "x509v3" or "sha256"."""
 _ADDRESS: Final = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,255}")
 
 
