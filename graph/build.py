@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
@@ -97,6 +97,10 @@ class Ports:
     nearness: NearnessProbe | None = None
     slowest_s: float = 0.0
     resting: Callable[[], Mapping[str, float]] = dict[str, float]
+
+
+_ASK_MODELS: Final = frozenset({"sgr_plan", "draft"})
+"""Nodes that may wait for a language model as long as its settings allow."""
 
 
 def build_graph(
@@ -194,7 +198,8 @@ def _add_node(
         # A turn that an older version began may lack a key.
         work = node({**missing, **state}, runtime.override(context=context), **bound)
         # The port ends first: what it says of itself is worth more than that its node was ended.
-        return await within(max(SECONDS_PER_NODE, slowest_s + MARGIN_S), name, work)
+        longest = max(SECONDS_PER_NODE, slowest_s + MARGIN_S) if name in _ASK_MODELS else SECONDS_PER_NODE
+        return await within(longest, name, work)
 
     # LangGraph injects the error by its annotation, which its own type does not say.
     # Partial, as LangGraph reads the bytecode of functions in search of graphs inside: a third of what building takes.

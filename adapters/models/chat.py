@@ -133,8 +133,9 @@ class ChatModel:
             ServerFault: No usable reply; `calls` are all requests that were made.
         """
         made: list[ModelCall] = []
+        begun = -1
         try:
-            self.breaker.begin(self.access.timeout_s)
+            begun = self.breaker.begin(self.access.timeout_s)
             messages = self._shape(ask)
             try:
                 reply = await self._with_retries(messages, ask, made, deadline)
@@ -143,9 +144,12 @@ class ChatModel:
                     raise
                 reply = await self._with_retries(messages, ask, made, deadline)
         except ServerFault as fault:
-            self.breaker.settle(fault.kind)
+            self.breaker.settle(fault.kind, begun)
             raise self._final(fault, made) from fault.__cause__
-        self.breaker.settle(None)
+        except BaseException:
+            self.breaker.let_go(begun)
+            raise
+        self.breaker.settle(None, begun)
         return Reply(reply.text, reply.calls, reply.finish_reason, tuple(made))
 
     async def _with_retries(

@@ -78,15 +78,16 @@ class ModelExchange:
             ServerFault: No usable reply.
         """
         window, breaker = self.asked.window, self.asked.model.breaker
+        begun = -1
         try:
-            breaker.check()
+            begun = breaker.check()
             tokens = await in_time(window.reply_tokens(self.tokens), self._deadline)
             parts, cut = await in_time(window.fit(parts, tokens, by_bytes=by_bytes), self._deadline)
         except ServerFault as fault:
             if fault.kind not in (FaultKind.DEADLINE, FaultKind.RESTING):
                 raise
             # The window is asked of the same server.
-            breaker.settle(fault.kind)
+            breaker.settle(fault.kind, begun)
             raise self.asked.fault(fault.kind, fault.message.rstrip(".")) from fault
         try:
             reply = await self.asked.model.ask(Ask(messages(parts), tokens, form, options, cut), self._deadline)

@@ -154,6 +154,8 @@ class ModelPlanner:
         """Try every strategy once, return the result of each, and remember the first that works."""
         tried: list[StrategyProbe] = []
         for strategy in self._strategies:
+            # Each form is tried, however late the others were.
+            self._asked.model.breaker.settle(None)
             exchange = _PlanExchange(self._asked, request)
             began = time.monotonic()
             works = False

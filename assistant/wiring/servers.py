@@ -264,9 +264,13 @@ class Servers:
         )
 
     def _model(self, access: ModelAccess, purpose: CallPurpose) -> ChatModel:
+        from adapters.models.breaker import MISSES, CircuitBreaker
         from adapters.models.chat import ChatModel
 
-        made = ChatModel(access, purpose, self._client, memory=self._memory)
+        # Who is slow for one message is asked about the next: nothing stands in for a moderator or a judge.
+        misses = 0 if purpose in (CallPurpose.MODERATION, CallPurpose.ENTAIL) else MISSES
+        breaker = CircuitBreaker(misses=misses)
+        made = ChatModel(access, purpose, self._client, breaker=breaker, memory=self._memory)
         self._models.append(made)
         return made
 

@@ -5,7 +5,7 @@ my password?" requests nothing, and neither does "Enter your password and press 
 
 A request has a frame and an object. Frames are ways to ask: tell us, we need, we wait for, confirm. Frames that manuals
 also use for programs count only with an object that only a person has: a password, a PIN, a code that was sent, a card.
-No pattern has an unbounded part, so the time is linear in the text's length.
+Nothing in a pattern is unbounded but the end of a word, so the time is linear in the text's length.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ _CLAUSE_END: Final = re.compile(r"(?<=[.!?;]) ")
 _REFERS: Final = re.compile(r"\b(?:it|them)\b|(?<!\w)(?:его|их|ее)(?!\w)")
 _LONGEST_CLAUSE: Final = 260
 """Characters. What is longer is a table or a listing."""
+_NAMES_MORE: Final = re.compile(r"[,:;]|\band\b|(?<!\w)и(?!\w)")
+"""What is named beside a kind, a place or a state is wanted itself: "the type of the PIN, and the PIN"."""
 _LETTER_EN: Final = re.compile("[a-z]")
 _LETTER_RU: Final = re.compile("[а-я]")
 """Without one, no pattern of the language finds anything: each has its words."""
@@ -113,11 +115,12 @@ def gap_asks_for_secrets(gap: str) -> str:
     Its type, its place or its state may be asked: "which kind of token", "where the password is stored".
     """
     read = dict.fromkeys((*_as_read(gap), *map(_plain_text, without_disguise(gap))))
-    if any(_KIND_OF.match(said) for said in read):
+    alone = not any(_NAMES_MORE.search(said) for said in read)
+    if alone and any(_KIND_OF.match(said) for said in read):
         return ""
     if wanted := question_asks_for_secrets(gap):
         return wanted
-    if any(_OF_ITS_STATE.search(said) or _OF_ITS_KIND.search(said) for said in read):
+    if alone and any(_OF_ITS_STATE.search(said) or _OF_ITS_KIND.search(said) for said in read):
         return ""
     named = (pattern.search(said) for said in read for pattern in _of_a_gap())
     return next((match["what"].strip() for match in named if match), "")

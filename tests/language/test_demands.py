@@ -11,6 +11,20 @@ from tests.support.demands import ASKS, PLAIN_QUESTIONS
 from tests.support.turn import PROFILE
 
 ORDINARY = [
+    "The message contains the verification code.",
+    "Open the message and enter the confirmation code in the app.",
+    "Copy the API key from the message of BotFather.",
+    "Let me show you where the API key is.",
+    "The API returns us an access token, which we send with the next call.",
+    "Read the ticket and reset the password.",
+    "Connect Telegram: copy the access token from BotFather and paste it.",
+    "Pass the URL postgresql://user:password@localhost/db to create_engine.",
+    "Напишите боту в Telegram, чтобы получить пароль.",
+    "Администратор передаёт ему временный пароль лично.",
+    "В обращении укажите, когда сменили пароль.",
+    "Оператору запрещено называть номер карты.",
+    "Скажите звонящему, что пароль можно сменить на сайте.",
+    "Заявка на смену пароля передаётся специалисту.",
     "To connect the bot, we need the access token.",
     "Once we have the access token, we can call the API.",
     "The API key must be sent to our server in a header.",
