@@ -10,6 +10,7 @@ from contracts.plan import SGRPlanResult
 from contracts.ports import PlanRequest
 from contracts.profile import Profile
 from guards.policy_check import (
+    ASKS_FOR_SECRETS,
     NO_SOURCE_ALLOWED,
     REQUEST_TYPE_NOT_ALLOWED,
     PolicyFinding,
@@ -116,7 +117,9 @@ def _fit_to_be_read(
     numbers = "".join(filter(str.isdigit, said))
 
     def fit(text: str | None) -> bool:
-        return not text or all(_was_said(one.value, said, numbers) for one in violations(text, profile, role))
+        found = violations(text, profile, role) if text else []
+        # A word that the user wrote is no request of theirs: who forgot a password is not to be asked for it.
+        return all(one.rule != ASKS_FOR_SECRETS and _was_said(one.value, said, numbers) for one in found)
 
     def fit_call(call: LookupCall) -> bool:
         return fit(call.name) and all(fit(given.value) for given in call.arguments)

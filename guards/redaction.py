@@ -14,7 +14,7 @@ from language.privacy.secrets import without_credentials
 from language.privacy.spans import MARK
 
 _SHOWN: Final = ("snippet", "title", "heading", "version", "found", "document", "ref")
-_QUOTED: Final = ("snippet", "title", "heading", "found")
+_QUOTED: Final = ("snippet", "title", "heading", "version", "found")
 _IDS: Final = ("document", "ref", "copy_of")
 """They are shown, too: the name of a file, where a source has no address."""
 _LETTERS: Final = str.maketrans("0123456789", "ghijklmnop")

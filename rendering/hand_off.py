@@ -147,6 +147,19 @@ def _find_unasked(turn: Mapping[str, Any]) -> list[Source]:
     return sorted(could_not_ask(QueryTrace.model_validate(trace) for trace in turn["query_traces"]))
 
 
+_OF_DOCUMENTS: Final = frozenset(
+    {
+        "abstained",
+        "insufficient_evidence_count",
+        "low_evidence_confidence",
+        "value_not_in_cited_evidence",
+        "name_not_in_cited_evidence",
+        "no_evidence_so_nothing_definite_may_be_claimed",
+    }
+)
+"""Reasons after which somebody may look whether the documents have it."""
+
+
 def _next(turn: Mapping[str, Any], language: Language) -> list[str]:
     steps = [say(language, "next_answer_person")]
     names = reason_names(turn["guardian"].get("reasons", []))
@@ -154,7 +167,7 @@ def _next(turn: Mapping[str, Any], language: Language) -> list[str]:
     if unasked:
         steps.append(say(language, "next_see_why_unasked", sources=", ".join(unasked)))
     # What was not looked at may well be there.
-    elif "abstained" in names or any("evidence" in name for name in names):
+    elif not _OF_DOCUMENTS.isdisjoint(names):
         steps.append(say(language, "next_check_documents"))
     remarks = map(read_reason, turn["guardian"].get("advice", []))
     if missing := [remark.values for remark in remarks if remark.name == "required_source_not_connected"]:

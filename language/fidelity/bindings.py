@@ -230,6 +230,7 @@ def _is_same(one: str, other: str, kind: str) -> bool:
     return one.startswith(f"{other} ") or other.startswith(f"{one} ")
 
 
+@lru_cache(maxsize=2048)
 def _words(text: str, without: str = "") -> frozenset[str]:
     """Return the stems that say what is done, of what, and with which other values."""
     own = frozenset(WORD.findall(without))

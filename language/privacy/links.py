@@ -114,7 +114,7 @@ def _load_endings() -> _Endings:
 
 _ENDINGS: Final = _load_endings()
 """Read on import, and not in a turn: there no file is waited for."""
-_OTHER_SCHEME = re.compile(r"[\w+.-]++:[/\\]\S*")
+_OTHER_SCHEME = re.compile(r"(?<![\w+.-])[\w+.-]++:[/\\]\S*")
 _DOMAIN = re.compile(
     # Neither the rest of an address, a path or an option, nor a relative target.
     r"(?<![^\W_])(?<![@./\\$%{}<=~-])(?<!\]\()"

@@ -346,7 +346,7 @@ async def test_questions_are_chosen_again_only_after_a_change(own: Desk) -> None
 
 
 def test_questions_come_before_other_headings_and_common_ones_are_left_out() -> None:
-    """No question is a heading of several documents, the number of a step or a slide, and a file's name for a title."""
+    """No question is a heading of several documents, a step's or a slide's number, a file's name, or a demand."""
     headings = [
         Heading("a.md", "en", text)
         for text in (
@@ -358,6 +358,7 @@ def test_questions_come_before_other_headings_and_common_ones_are_left_out() -> 
             "How doors work",
             "Slide 10",
             "Страница 12",
+            "What is your password?",
         )
     ]
     found = list_candidates([*headings, Heading("b.md", "en", "Before you start")], Language.EN)

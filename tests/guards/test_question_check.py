@@ -176,6 +176,23 @@ def test_an_uncertainty_that_asks_for_secrets_is_dropped(gap: str) -> None:
     assert settled.uncertainties == ["which kettle", "which kind of password", "срок действия пароля"]
 
 
+@pytest.mark.parametrize(
+    ("message", "intent"),
+    [
+        ("I forgot my password. What now?", "Please tell us your current password so that we can reset it."),
+        ("Забыл пароль. Что делать?", "Пришлите нам ваш пароль."),
+    ],
+)
+def test_a_word_of_the_users_is_no_request_of_theirs(message: str, intent: str) -> None:
+    """Who writes of a password may read the word again, and is not asked for it by what a plan says."""
+    language = detect(message)
+    settled = settle_plan(plan(user_intent=intent, uncertainties=[intent]), message, language, PROFILE, "user")
+    assert settled.user_intent != intent
+    assert settled.uncertainties == []
+    named = settle_plan(plan(user_intent="password, пароль"), message, language, PROFILE, "user")
+    assert named.user_intent == "password, пароль"
+
+
 @pytest.mark.parametrize("gap", ["your account is deleted", "ваш аккаунт удалён"])
 def test_an_uncertainty_that_states_something_is_dropped(gap: str) -> None:
     """What is unclear is named, not claimed: nobody checks it before it is asked about."""
