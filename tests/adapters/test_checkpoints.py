@@ -33,6 +33,7 @@ from adapters.checkpoints.sqlite import (
     outlives_its_turn,
 )
 from contracts.errors import ThreadError
+from tests.support.turn import place
 
 
 class State(TypedDict):
@@ -84,10 +85,6 @@ def talk(saver: Any) -> Any:
 
 STEPS_A_TURN = 5
 """Of `talk`: the input, the start, and one after each node."""
-
-
-def place(thread: str = "t", **more: str) -> Any:
-    return {"configurable": {"thread_id": thread, **more}}
 
 
 def turn(number: int | str) -> Any:

@@ -20,6 +20,7 @@ from adapters.checkpoints.ids import raise_floor, time_of
 from adapters.checkpoints.sqlite import PruningSqliteSaver, open_saver
 from contracts.errors import ConfigError, ThreadError
 from tests.support.clock import HOUR, MOVES, YEAR, Clock, clock
+from tests.support.turn import place
 
 __all__ = ["clock"]
 
@@ -49,10 +50,6 @@ def parrot(saver: Any, ran: list[str] | None = None) -> Any:
     for before, after in ((START, "hear"), ("hear", "speak"), ("speak", END)):
         builder.add_edge(before, after)
     return builder.compile(checkpointer=saver)
-
-
-def place(thread: str = "t", **more: str) -> Any:
-    return {"configurable": {"thread_id": thread, **more}}
 
 
 async def say(graph: Any, text: str, config: Any = None, durability: Literal["sync", "async", "exit"] = "sync") -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from tests.support import fork_server
 from tests.support.cli_helpers import QUESTION, Desk
-from tests.support.hand_off.receiver import NEVER, free_port, receiver, reply
+from tests.support.hand_off.receiver import NEVER, receiver, reply
+from tests.support.sockets import free_port
 
 PERSON = "Talk to a human about the catalogue"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 import time
 from pathlib import Path
@@ -20,6 +19,7 @@ from tests.support.database.tables import (
     lookup,
     source,
     sqlite_file,
+    state_of,
     text_argument,
 )
 from tests.support.ports.source_conformance import SourceConformance
@@ -29,10 +29,6 @@ from tests.support.timed import LOADED
 def endless(select: str) -> str:
     """Return a statement over 1, 2, 3 and so on for ever."""
     return f"WITH RECURSIVE r(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM r) {select}"  # noqa: S608  # the tests' own
-
-
-def state_of(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() + str(sorted(p.name for p in path.parent.iterdir()))
 
 
 class TestConformance(SourceConformance):

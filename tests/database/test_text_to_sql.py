@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sqlite3
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from contracts.enums import Language
 from contracts.errors import SourceUnavailable
 from contracts.profile import Database, TextToSql
 from tests.support.database.hostile_sql import hostile
+from tests.support.database.tables import state_of
 from tests.support.examples import examples
 
 ABOUT = {"en": "What the library lends.", "ru": "Что выдаёт библиотека."}
@@ -123,10 +123,6 @@ def refusal(text: str, dialect: str) -> str:
 
 
 # -------------------------------------------------------------------------------------------------------- the fences
-
-
-def state_of(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() + str(sorted(p.name for p in path.parent.iterdir()))
 
 
 def leaked(rows: list[Mapping[str, object]]) -> list[str]:

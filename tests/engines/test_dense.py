@@ -25,6 +25,7 @@ from tests.support.engines.gains import ROOT, measure_ndcg
 from tests.support.engines.kinds import KINDS, Servers
 from tests.support.fork_server import Program
 from tests.support.markdown_pages import write
+from tests.support.replies import keys
 from tests.support.shelves import ENGLISH, PAGES, UNSHARED, access, embedder, fill_vectors, shelf
 from tests.support.wire.server_process import FakeServer
 
@@ -49,10 +50,6 @@ def model(server: FakeServer) -> HttpEmbedder:
 
 def ask(knowledge: RemoteKnowledge | KnowledgeBase, request: SearchRequest, kind: Source = Source.DOC) -> SearchReply:
     return asyncio.run(knowledge.search(request, kind))
-
-
-def keys(reply: SearchReply) -> list[str]:
-    return [item.document for item in reply.items]
 
 
 def refill(root: Path, engine: IndexEngine, model: Embedder | None) -> FillReport:

@@ -22,8 +22,9 @@ from adapters.hand_off.webhook import SIGNATURE, Webhook
 from adapters.models.retries import Pauses
 from contracts.enums import DeliveryStatus
 from contracts.errors import HandOffFailed
-from tests.support.hand_off.receiver import CUT, GARBAGE, NEVER, free_port, receiver, reply, ticket, tickets
+from tests.support.hand_off.receiver import CUT, GARBAGE, NEVER, receiver, reply, ticket, tickets
 from tests.support.hand_off.sender import desk_at, kill_at, start
+from tests.support.sockets import free_port
 from tests.support.timed import LOADED
 
 SECRET = "key-of-the-desk"  # noqa: S105  # nobody's

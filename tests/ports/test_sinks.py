@@ -11,9 +11,10 @@ from contracts.enums import DeliveryStatus
 from contracts.errors import HandOffFailed
 from contracts.ports import HandOffSink
 from contracts.report import Receipt, Ticket
-from tests.support.hand_off.receiver import free_port, receiver
+from tests.support.hand_off.receiver import receiver
 from tests.support.hand_off.sender import desk_at
 from tests.support.ports.sink_conformance import SinkConformance
+from tests.support.sockets import free_port
 
 
 class TestFake(SinkConformance):

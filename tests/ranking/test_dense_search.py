@@ -15,6 +15,7 @@ from contracts.calls import ModelCall
 from contracts.enums import CallPurpose, Language, Source
 from contracts.ports import SearchReply, SearchRequest
 from tests.support.markdown_pages import write
+from tests.support.replies import keys
 from tests.support.shelves import ENGLISH, KEY, PAGES, UNSHARED, embedder, fill_vectors, shelf
 from tests.support.wire.server_process import FakeServer, fake_server
 
@@ -31,10 +32,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ask(kb: Path, query: str, model: Embedder | None = None, **more: Any) -> SearchReply:
     with KnowledgeBase(kb, embedder=model) as knowledge:
         return asyncio.run(knowledge.search(SearchRequest(query, **more), Source.DOC))
-
-
-def keys(reply: SearchReply) -> list[str]:
-    return [item.document for item in reply.items]
 
 
 def queries_asked(server: FakeServer) -> list[str]:

@@ -11,6 +11,7 @@ from adapters.index.ranking.rerank import RerankedSource, Reranker
 from contracts.enums import Language
 from contracts.evidence import Fate
 from contracts.ports import SearchReply, SearchRequest
+from tests.support.replies import keys
 from tests.support.shelves import ENGLISH, KEY, reranker, shelf
 from tests.support.wire.server_process import FakeServer
 
@@ -35,10 +36,6 @@ def ask(
     plain = DocumentSource(knowledge)
     source = RerankedSource(plain, model, top) if model else plain
     return asyncio.run(source.search(SearchRequest(query, **more)))
-
-
-def keys(reply: SearchReply) -> list[str]:
-    return [item.document for item in reply.items]
 
 
 def results(*scores: object, places: list[int] | None = None) -> dict[str, Any]:

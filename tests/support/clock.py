@@ -45,3 +45,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setattr(time, "time_ns", moved.nanoseconds)
     monkeypatch.setattr(maker, "_last_v6_timestamp", None)
     return moved
+
+
+class SetClock:
+    """A monotonic clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 from langgraph_sdk.client import LangGraphClient
 
+from tests.support.sockets import free_port
 from tests.support.wire.server_process import FakeServer
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -113,7 +113,7 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         dev = ("dev", "--no-browser", "--no-reload", "--port", str(self.port), "--n-jobs-per-worker", "10")
         environment = {
             "PATH": os.environ["PATH"],
@@ -174,12 +174,6 @@ class Server:
         while process.poll() is None:
             self.peers |= _peers(process.pid)
             time.sleep(0.1)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def _peers(pid: int) -> set[str]:

@@ -178,3 +178,8 @@ def change_report(state: State, **changes: Any) -> State:
     """Return a state in which the Guardian's report has other fields, as if it had been given so."""
     report = {**state["guardian"], **changes}
     return {**state, "guardian": {**report, "judged_hash": judged_hash(state, report)}}
+
+
+def place(thread: str = "t", **more: str) -> Any:
+    """Return the settings of LangGraph for a conversation."""
+    return {"configurable": {"thread_id": thread, **more}}

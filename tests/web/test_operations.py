@@ -29,18 +29,9 @@ from assistant.web.rates import RateWindow
 from contracts.profile import UNNAMED
 from tests.support.background_prompts import KINDS
 from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk
+from tests.support.clock import SetClock
 
 LOOPBACK = "http://127.0.0.1:8000"
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture(scope="module")
@@ -482,7 +473,7 @@ async def test_while_the_keys_cannot_be_read_nobody_gets_in(own: Desk) -> None:
 
 def test_a_minute_is_counted_from_each_request() -> None:
     """There is room again a minute after the oldest that counts, not at a full minute."""
-    clock = Clock()
+    clock = SetClock()
     window = RateWindow(clock)
     for _ in range(3):
         assert window.wait_s(3) == 0
@@ -500,7 +491,7 @@ def test_a_minute_is_counted_from_each_request() -> None:
 
 async def test_addresses_of_one_host_count_as_one(tmp_path: Path) -> None:
     """Wrong keys from many addresses of one IPv6 network of 64 bits are those of one; a minute later it may go on."""
-    clock, refused = Clock(), list[str]()
+    clock, refused = SetClock(), list[str]()
     keys = Keys(tmp_path / "keys.json")
     keys.add("anna", "user")
     callers = Callers(keys, CallerSettings.read({}), UNNAMED)

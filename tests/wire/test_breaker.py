@@ -12,18 +12,9 @@ from adapters.models.chat import Ask, ChatModel
 from adapters.models.retries import deadline_in
 from contracts.enums import CallPurpose, FaultKind
 from contracts.errors import ServerFault
+from tests.support.clock import SetClock
 from tests.support.wire.models import asked_of, bench
 from tests.support.wire.server_process import FakeServer
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def miss(breaker: CircuitBreaker, times: int = 1) -> None:
@@ -43,7 +34,7 @@ def refuses(breaker: CircuitBreaker) -> bool:
 
 def test_deadlines_in_a_row_alone_open_the_circuit() -> None:
     """An answer between them, were it a refusal, says that the server is quick enough."""
-    breaker = CircuitBreaker(Clock())
+    breaker = CircuitBreaker(SetClock())
     for ends in (None, FaultKind.BUSY, FaultKind.NOT_ALLOWED):
         miss(breaker, MISSES - 1)
         breaker.settle(ends)
@@ -54,7 +45,7 @@ def test_deadlines_in_a_row_alone_open_the_circuit() -> None:
 
 def test_each_rest_is_twice_as_long_up_to_a_bound() -> None:
     """After a rest one request goes through; if it misses its deadline too, the next rest is longer."""
-    clock = Clock()
+    clock = SetClock()
     breaker = CircuitBreaker(clock)
     miss(breaker, MISSES - 1)
     rests: list[float] = []
@@ -67,7 +58,7 @@ def test_each_rest_is_twice_as_long_up_to_a_bound() -> None:
 
 def test_what_was_begun_before_a_rest_says_nothing_about_it() -> None:
     """Many requests at once that miss the same outage are one reason to rest, and none of them ends a later trial."""
-    clock = Clock()
+    clock = SetClock()
     breaker = CircuitBreaker(clock)
     begun = [breaker.begin(60) for _ in range(8)]
     for mark in begun[:-1]:
@@ -83,7 +74,7 @@ def test_what_was_begun_before_a_rest_says_nothing_about_it() -> None:
 
 def test_a_trial_that_nobody_waits_for_lets_the_next_one_try() -> None:
     """A user who goes away in it does not keep the model from everybody for the length of its deadline."""
-    clock = Clock()
+    clock = SetClock()
     breaker = CircuitBreaker(clock)
     miss(breaker, MISSES)
     clock.now += FIRST_REST_S
@@ -93,14 +84,14 @@ def test_a_trial_that_nobody_waits_for_lets_the_next_one_try() -> None:
 
 def test_a_moderator_is_asked_however_often_it_was_late() -> None:
     """Nothing stands in for it: each message is checked, or it is said that it was not."""
-    breaker = CircuitBreaker(Clock(), misses=0)
+    breaker = CircuitBreaker(SetClock(), misses=0)
     miss(breaker, 20)
     assert not refuses(breaker)
 
 
 def test_after_a_rest_one_request_goes_through_alone() -> None:
     """Others are refused while it runs; its answer lets everybody through, and its vanishing lets the next one try."""
-    clock = Clock()
+    clock = SetClock()
     breaker = CircuitBreaker(clock)
     miss(breaker, MISSES)
     clock.now += FIRST_REST_S
@@ -115,7 +106,7 @@ def test_after_a_rest_one_request_goes_through_alone() -> None:
 
 async def test_a_server_that_is_too_slow_is_not_asked_while_it_is_left_alone(server: FakeServer) -> None:
     """The refusal says how often it missed, when it is asked again and what to do; then it is asked and answers."""
-    clock = Clock()
+    clock = SetClock()
     slow = {"times": MISSES, "reply": {"delay_headers_s": 600}}
     server.script([slow, {"reply": {"text": "Here I am."}}])
     async with bench(server, timeout_s=0.2) as made:

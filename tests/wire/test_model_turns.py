@@ -23,6 +23,7 @@ from nodes.draft import WITHOUT_THE_MODEL
 from tests.support.cli_helpers import QUESTION as SHELF_QUESTION
 from tests.support.cli_helpers import Desk
 from tests.support.turn import SAFE, make_result, passage
+from tests.support.wire.models import roles
 from tests.support.wire.server_process import FakeServer
 from tests.support.wire.turns import graph_on
 
@@ -41,10 +42,6 @@ def bodies(server: FakeServer, purpose: str = "") -> list[dict[str, Any]]:
     """Return the bodies of the requests to the model, in order; of one purpose only where it is named."""
     asked = [request for request in server.requests() if request["purpose"]]
     return [request["body"] for request in asked if purpose in ("", request["purpose"])]
-
-
-def roles(body: dict[str, Any]) -> list[str]:
-    return [message["role"] for message in body["messages"]]
 
 
 # ----------------------------------------------------------------------------------------------------- poisoned pages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,3 +76,8 @@ async def ask_in_vain(url: str | Path, statement: str, **changes: Any) -> str:
 
 def list_snippets(reply: SearchReply) -> list[str]:
     return [item.snippet for item in reply.items]
+
+
+def state_of(path: Path) -> str:
+    """Return a sign of a file and of the names beside it: whoever changes either changes the sign."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() + str(sorted(p.name for p in path.parent.iterdir()))

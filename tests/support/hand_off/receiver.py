@@ -126,12 +126,6 @@ def _read(connection: socket.socket) -> Request | None:
     return Request(first, headers, body)
 
 
-def free_port() -> int:
-    """Return a port on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
 def ticket(thread: str = "support-17", turn: str = "1", **changes: Any) -> Ticket:
     made = Ticket(
         thread_id=thread,

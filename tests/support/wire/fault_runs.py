@@ -43,6 +43,7 @@ from contracts.ports import DraftRequest, PlanRequest
 from contracts.result import StructuredAgentResult
 from contracts.spec import ArchitectSpec
 from graph.build import Graph, Ports, build_graph
+from tests.support.sockets import free_port
 from tests.support.turn import PROFILE, passage
 from tests.support.wire.fault_data import ALONE, CASES, KINDS, TIMEOUT_S, Call, Case, Run, script
 from tests.support.wire.server_process import FakeServer, fake_server
@@ -139,7 +140,7 @@ class Wire:
 
     async def _play_late(self, case: Case, run: Run) -> Played:
         """Let the adapter ask where nobody listens until it pauses for the first time."""
-        port = _free_port()
+        port = free_port()
         with ExitStack() as started:
 
             async def start(_: float) -> None:
@@ -349,12 +350,6 @@ def _not_ended(result: Played | Turn | BaseException) -> Played | Turn | Excepti
     if isinstance(result, BaseException) and not isinstance(result, Exception):
         raise result  # Ctrl-C, and what else is not for a test to look at
     return result
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def _by_prefix(requests: Iterable[Request]) -> Mapping[str, list[Request]]:

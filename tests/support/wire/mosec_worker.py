@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from mosec import Server, ValidationError, Worker
+
+from tests.support.sockets import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 REQUEST_MS = 700
@@ -70,7 +71,7 @@ class MosecServer:
 def mosec_server() -> Generator[MosecServer]:
     """Start the server on a free port of 127.0.0.1, wait for its worker, and end it with all its processes."""
     with tempfile.TemporaryDirectory() as folder:
-        port = _free_port()
+        port = free_port()
         options = ("--address", "127.0.0.1", "--port", str(port), "--timeout", str(REQUEST_MS), "--path", f"{folder}/m")
         log = Path(folder, "log")
         with log.open("wb") as output:
@@ -92,12 +93,6 @@ def mosec_server() -> Generator[MosecServer]:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def _wait_for(server: MosecServer, log: Path) -> None:
