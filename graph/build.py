@@ -198,8 +198,8 @@ def _add_node(
         # A turn that an older version began may lack a key.
         work = node({**missing, **state}, runtime.override(context=context), **bound)
         # The port ends first: what it says of itself is worth more than that its node was ended.
-        longest = max(SECONDS_PER_NODE, slowest_s + MARGIN_S) if name in _ASK_MODELS else SECONDS_PER_NODE
-        return await within(longest, name, work)
+        waits = slowest_s + MARGIN_S if slowest_s and name in _ASK_MODELS else 0.0
+        return await within(max(SECONDS_PER_NODE, waits), name, work)
 
     # LangGraph injects the error by its annotation, which its own type does not say.
     # Partial, as LangGraph reads the bytecode of functions in search of graphs inside: a third of what building takes.
