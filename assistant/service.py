@@ -114,10 +114,10 @@ class Service:
         histories: Histories,
         links: SharedLinks,
         desk: ReviewDesk,
-        resting: Callable[[], Mapping[str, float]],
+        list_resting: Callable[[], Mapping[str, float]],
     ) -> None:
         self.deployed = deployed
-        self.resting = resting
+        self.list_resting = list_resting
         self.knowledge = knowledge
         self.desk = desk
         self._runner = runner
@@ -553,7 +553,7 @@ async def open_service(deployed: Deployment) -> AsyncGenerator[Service]:
         feedback, histories = await FeedbackStore.share(runner.store), await Histories.share(runner.store)
         links = await SharedLinks.share(runner.store)
         desk = await desk_over(deployed, runner.store, feedback, ports.sink)
-        service = Service(deployed, runner, knowledge, feedback, histories, links, desk, ports.resting)
+        service = Service(deployed, runner, knowledge, feedback, histories, links, desk, ports.list_resting)
         try:
             yield service
         finally:

@@ -81,7 +81,7 @@ class Ports:
         probe: Finds words that the documents do not have; without it, no headings are offered, either.
         nearness: Tells how near a draft is to the question in meaning; without it, relevance rests on the search alone.
         slowest_s: Seconds that the slowest of them may take in a node.
-        resting: Returns the models that are left alone for now, by purpose, with the seconds until they are asked again.
+        list_resting: Returns the models that are left alone, by purpose, with the seconds until they are asked again.
     """
 
     moderator: Moderator
@@ -96,7 +96,7 @@ class Ports:
     probe: WordProbe | None = None
     nearness: NearnessProbe | None = None
     slowest_s: float = 0.0
-    resting: Callable[[], Mapping[str, float]] = dict[str, float]
+    list_resting: Callable[[], Mapping[str, float]] = dict[str, float]
 
 
 _ASK_MODELS: Final = frozenset({"sgr_plan", "draft"})

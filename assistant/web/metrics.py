@@ -181,4 +181,4 @@ def _route(scope: Scope, outer: object) -> str:
 
 
 def _resting_s(service: Service, purpose: CallPurpose) -> float:
-    return service.resting().get(purpose, 0.0)
+    return service.list_resting().get(purpose, 0.0)

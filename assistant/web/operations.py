@@ -57,7 +57,7 @@ async def healthz() -> Health:
 async def readyz(service: Served) -> JSONResponse:
     """Report whether questions can be answered: 200, or 503 with what is missing. Needs no key."""
     missing = await service.missing()
-    resting = {purpose: ceil(seconds) for purpose, seconds in service.resting().items()}
+    resting = {purpose: ceil(seconds) for purpose, seconds in service.list_resting().items()}
     told = Readiness(ready=not missing, missing=missing, resting=resting)
     return JSONResponse(told.model_dump(exclude=None if resting else {"resting"}), 503 if missing else 200)
 

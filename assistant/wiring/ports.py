@@ -47,7 +47,7 @@ def ports(
         entailment=servers.entailment(),
         sink=sink,
         slowest_s=servers.slowest_s,
-        resting=servers.resting,
+        list_resting=servers.list_resting,
     )
 
 

@@ -69,7 +69,7 @@ class Servers:
         models = self._settings.models
         return models.timeout_s if models.planner or models.drafter else 0.0
 
-    def resting(self) -> dict[str, float]:
+    def list_resting(self) -> dict[str, float]:
         """Return the models that are left alone for now, by purpose, with the seconds until they are asked again."""
         left = ((str(model.purpose), model.breaker.rests_s) for model in self._models)
         return {purpose: seconds for purpose, seconds in left if seconds > 0}

@@ -35,7 +35,7 @@ async def ask(shape: str, server: FakeServer, *questions: EntailmentQuestion, **
         return await checker.check(questions)
 
 
-def numbered(question: EntailmentQuestion, number: int) -> EntailmentQuestion:
+def with_number(question: EntailmentQuestion, number: int) -> EntailmentQuestion:
     """Return a question like another one, about a text of its own: an equal one is asked once."""
     return replace(question, cited=f"{question.cited} ({number})")
 
@@ -110,7 +110,7 @@ async def test_labels_are_read_in_any_case_and_by_number(
 @pytest.mark.parametrize(("shape", "most"), [("tei", 32), ("chat", 10)])
 async def test_many_claims_are_asked_in_parts(shape: str, most: int, server: FakeServer) -> None:
     """No request has more claims than a server takes; the answers of all parts come in order."""
-    questions = [numbered(DOES_NOT if n % 3 else FOLLOWS, n) for n in range(most * 2 + 1)]
+    questions = [with_number(DOES_NOT if n % 3 else FOLLOWS, n) for n in range(most * 2 + 1)]
     reply = await ask(shape, server, *questions)
     assert [answer.entailment for answer in reply.answers] == [MAYBE if n % 3 else YES for n in range(most * 2 + 1)]
     assert len(reply.calls) == 3
@@ -172,7 +172,7 @@ async def test_a_server_that_refuses_schemas_is_asked_in_words_from_then_on(serv
     )
     async with checker_of("chat", server) as checker:
         for number, forms in enumerate((["json_schema strict", "text"], ["text"])):
-            reply = await checker.check([numbered(FOLLOWS, number)])
+            reply = await checker.check([with_number(FOLLOWS, number)])
             assert reply.answers == (EntailmentAnswer(YES, 0.8),)
             assert [call.form for call in reply.calls] == forms
 
@@ -181,7 +181,7 @@ async def test_claims_that_are_too_long_together_are_asked_in_halves(server: Fak
     """A window that is too small for all claims gets them in smaller requests."""
     too_long = {"status": 400, "json": {"error": {"message": "maximum context length exceeded"}}}
     server.script([{"when": {**ENTAIL, "contains": '"n": 3'}, "reply": too_long}])
-    four = (numbered(question, n) for n, question in enumerate((FOLLOWS, DOES_NOT, FOLLOWS, DOES_NOT)))
+    four = (with_number(question, n) for n, question in enumerate((FOLLOWS, DOES_NOT, FOLLOWS, DOES_NOT)))
     reply = await ask("chat", server, *four)
     assert [answer.entailment for answer in reply.answers] == [YES, MAYBE, YES, MAYBE]
     assert [call.fault for call in reply.calls] == ["too_long", "", ""]
@@ -296,6 +296,6 @@ async def test_nobody_there_is_told(shape: str, server: FakeServer) -> None:
 async def test_all_tries_of_all_parts_share_one_deadline(shape: str, server: FakeServer) -> None:
     """A server that is slow with the second part ends the whole when the time is over, and says which setting it is."""
     server.script([{"when": {**ENTAIL, "attempt": 2}, "reply": {"hang": True}}])
-    error = await refused(shape, server, *(numbered(FOLLOWS, n) for n in range(40)), timeout_s=1.0, max_retries=3)
+    error = await refused(shape, server, *(with_number(FOLLOWS, n) for n in range(40)), timeout_s=1.0, max_retries=3)
     assert [call.fault for call in error.calls] == ["", "deadline"]
     assert "GUARDIAN_ENTAIL_TIMEOUT" in error.way_out

@@ -104,14 +104,7 @@ maybe = st.sampled_from([True, True, True, True, True, False])
 )
 @examples(2.5)
 @example(
-    plan=SGRPlanResult(
-        spam_score=0.1,
-        spam_reason="x",
-        user_intent="x",
-        subqueries=["x"],
-        intent_confidence=0.9,
-        action=SGRAction.NORMAL,
-    ),
+    plan=CALM,
     moderation=ModerationResult(safety_level=SafetyLevel.SAFE, state=ModerationState.SAFE),
     evidence=[
         EvidenceItem(source=Source.DOC, ref=ref, snippet="Port 8080 serves the page.", confidence=0.9, title="t")
