@@ -16,7 +16,7 @@ from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from contracts.enums import Language, Outcome
-from language.attacks.demands import question_asks_for_secrets
+from language.attacks.demands import asks_for_secrets
 from language.words import stems
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _may_be_asked(text: str) -> bool:
     # A first letter that is small is a file's name in the place of a title; a digit, a step's number.
     begins = text[:1].isalpha() and text[0] == text[0].upper()
     fits = begins and len(text) in _LENGTH and len(text.split()) in _WORDS and not _PLACE.fullmatch(text)
-    return fits and not question_asks_for_secrets(text)
+    return fits and not asks_for_secrets(text)
 
 
 def _as_question(text: str, language: Language) -> str:

@@ -117,27 +117,33 @@ def _fit_to_be_read(
     numbers = "".join(filter(str.isdigit, said))
 
     def fit(text: str | None) -> bool:
+        return not text or all(_was_said(one.value, said, numbers) for one in violations(text, profile, role))
+
+    def may_be_told(text: str | None) -> bool:
         found = violations(text, profile, role) if text else []
-        # A word that the user wrote is no request of theirs: who forgot a password is not to be asked for it.
-        return all(one.rule != ASKS_FOR_SECRETS and _was_said(one.value, said, numbers) for one in found)
+        # A word that the user wrote is no request of theirs: who forgot a password is not to be asked for it. What is
+        # searched for may be the user's own request in other words.
+        return fit(text) and all(one.rule != ASKS_FOR_SECRETS for one in found)
 
     def fit_call(call: LookupCall) -> bool:
         return fit(call.name) and all(fit(given.value) for given in call.arguments)
 
     flat = " ".join(message.split())
     asked = plan.clarification_question
-    question = fit_question(asked, (*earlier, message)) if asked and fit(asked) else None
+    question = fit_question(asked, (*earlier, message)) if asked and may_be_told(asked) else None
     return plan.model_copy(
         update={
-            "user_intent": plan.user_intent if fit(plan.user_intent) else flat[:300],
+            "user_intent": plan.user_intent if may_be_told(plan.user_intent) else flat[:300],
             "topic": plan.topic if fit(plan.topic) else None,
             "category": plan.category if fit(plan.category) else None,
             "subqueries": [query for query in plan.subqueries if fit(query)] or [flat[:_LONGEST_QUERY]],
             "lookups": [call for call in plan.lookups if fit_call(call)],
             "clarification_question": question or None,
-            "uncertainties": [gap for gap in plan.uncertainties if fit(gap) and fit_gap(gap, (*earlier, message))],
-            "spam_reason": plan.spam_reason if fit(plan.spam_reason) else "",
-            "action_plan": [step for step in plan.action_plan if fit(step)],
+            "uncertainties": [
+                gap for gap in plan.uncertainties if may_be_told(gap) and fit_gap(gap, (*earlier, message))
+            ],
+            "spam_reason": plan.spam_reason if may_be_told(plan.spam_reason) else "",
+            "action_plan": [step for step in plan.action_plan if may_be_told(step)],
         }
     )
 

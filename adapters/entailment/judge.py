@@ -148,7 +148,7 @@ class ChatJudge:
                 return f"Check {name}_KEY, and that it may use this model."
             case FaultKind.DEADLINE:
                 return f"Allow more time ({name}_TIMEOUT), or use a faster model."
-            case FaultKind.NOT_AS_ASKED | FaultKind.EMPTY | FaultKind.CUT_SHORT:
+            case FaultKind.NOT_AS_ASKED | FaultKind.EMPTY | FaultKind.CUT_SHORT | FaultKind.LOOPED:
                 return f"Set {name}_MODEL to a model that fills in forms, and does not think for long."
             case FaultKind.TOO_LONG:
                 return "Start the server with a longer context."

@@ -7,6 +7,7 @@ or a `ServerFault` that says what was wrong and carries every request that was m
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,9 @@ _LIMIT: Final = "limit"
 _NEW_LIMIT: Final = "max_completion_tokens"
 _OLD_LIMIT: Final = "max_tokens"
 """What Ollama and llama-cpp-python know, and ignore the new name; some models of OpenAI's refuse it."""
+_OF_ITS_SIZE: Final = re.compile(
+    r"too (?:large|big|high)|at (?:most|least)|less than|greater than|exceed|maximum", re.IGNORECASE
+)
 _LEEWAY: Final = 16
 """Tokens by which a server may count otherwise than it cuts."""
 _LONGEST_QUOTE: Final = 200
@@ -137,10 +141,11 @@ class ChatModel:
         try:
             begun = self.breaker.begin(self.access.timeout_s)
             messages = self._shape(ask)
+            sent = self._limit_field
             try:
                 reply = await self._with_retries(messages, ask, made, deadline)
             except ServerFault as fault:
-                if not await self._takes_another_limit(fault):
+                if not await self._takes_another_limit(fault, sent):
                     raise
                 reply = await self._with_retries(messages, ask, made, deadline)
         except ServerFault as fault:
@@ -162,11 +167,13 @@ class ChatModel:
             pauses=self._pauses,
         )
 
-    async def _takes_another_limit(self, fault: ServerFault) -> bool:
+    async def _takes_another_limit(self, fault: ServerFault, sent: str) -> bool:
         """Whether a request was refused for the field with the limit of its reply; the other one is used from now on."""
-        if fault.kind is not FaultKind.BAD_REQUEST or self._limit_field not in fault.message:
+        if fault.kind is not FaultKind.BAD_REQUEST or sent not in fault.message or _OF_ITS_SIZE.search(fault.message):
             return False
-        await self._memory.put(self.access, _LIMIT, None if self._limit_field == _OLD_LIMIT else _OLD_LIMIT)
+        # Another turn may have learnt it meanwhile.
+        if self._limit_field == sent:
+            await self._memory.put(self.access, _LIMIT, None if sent == _OLD_LIMIT else _OLD_LIMIT)
         return True
 
     @property
@@ -207,6 +214,7 @@ class ChatModel:
             reply = _read(message)
         except ServerFault as fault:
             record = _counted_by(fault.__cause__, record)
+            await self._learn_limit(record, ask)
             record = record.model_copy(
                 update={"fault": str(fault.kind), "http_status": fault.http_status or record.http_status}
             )

@@ -21,7 +21,7 @@ def is_looping(text: str) -> bool:
     # the one a period before.
     words = _WORD.findall(text[-_LONGEST:].casefold())[:-1]
     for period in range(1, min(_LONGEST_PERIOD, len(words) // _LEAST_REPEATS) + 1):
-        wanted = max(_LEAST_WORDS, _LEAST_REPEATS * period) - period
-        if wanted < len(words) and all(words[-n] == words[-n - period] for n in range(1, wanted + 1)):
+        needed = max(_LEAST_WORDS, _LEAST_REPEATS * period)
+        if needed <= len(words) and all(words[-n] == words[-n - period] for n in range(1, needed - period + 1)):
             return True
     return False

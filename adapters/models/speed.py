@@ -46,4 +46,4 @@ def speed_of(short: ModelCall, long: ModelCall) -> ModelSpeed | None:
         if read >= 0 and write > 0:
             return ModelSpeed(read, write)
     # Chance was greater than the difference: all of it is writing, so that nothing is promised too soon.
-    return ModelSpeed(0.0, max(s1 / c1, s2 / c2))
+    return ModelSpeed(0.0, s2 / c2)

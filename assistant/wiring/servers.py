@@ -172,8 +172,8 @@ class Servers:
 
         return ContextWindow(access, self._client, self._memory)
 
-    async def try_out(self, access: ModelAccess) -> ModelSpeed | None:
-        """Ask a model for a word, then for a row of numbers behind a longer text; return its speed.
+    async def try_out(self, access: ModelAccess, *, measures: bool) -> ModelSpeed | None:
+        """Ask a model for a word and, to measure its speed, for a row of numbers behind a longer text.
 
         Raises:
             ServerFault: The model does not answer. An empty reply counts as an answer, because a thinking model has few
@@ -197,6 +197,8 @@ class Servers:
             return reply.made[-1]
 
         short = await ask("Reply with the word OK.", 16)
+        if not measures:
+            return None
         # Servers keep what they have read: a text that begins otherwise each time is read anew.
         text = f"{token_hex(4)}\n\n{TRIAL}\n\nReply with the numbers from 1 to 30."
         return speed_of(short, await ask(text, 48))

@@ -115,14 +115,20 @@ def gap_asks_for_secrets(gap: str) -> str:
     Its type, its place or its state may be asked: "which kind of token", "where the password is stored".
     """
     read = dict.fromkeys((*_as_read(gap), *map(_plain_text, without_disguise(gap))))
-    alone = not any(_NAMES_MORE.search(said) for said in read)
-    if alone and any(_KIND_OF.match(said) for said in read):
-        return ""
-    if wanted := question_asks_for_secrets(gap):
+    if not any(_KIND_OF.match(said) for said in read) and (wanted := question_asks_for_secrets(gap)):
         return wanted
-    if alone and any(_OF_ITS_STATE.search(said) or _OF_ITS_KIND.search(said) for said in read):
+    parts = (part.strip() for said in read for part in _NAMES_MORE.split(said))
+    return next((found for part in parts if (found := _named_by_a_gap(part))), "")
+
+
+def _named_by_a_gap(part: str) -> str:
+    if _KIND_OF.match(part):
         return ""
-    named = (pattern.search(said) for said in read for pattern in _of_a_gap())
+    if wanted := question_asks_for_secrets(part):
+        return wanted
+    if _OF_ITS_STATE.search(part) or _OF_ITS_KIND.search(part):
+        return ""
+    named = (pattern.search(part) for pattern in _of_a_gap())
     return next((match["what"].strip() for match in named if match), "")
 
 

@@ -359,10 +359,11 @@ def test_questions_come_before_other_headings_and_common_ones_are_left_out() -> 
             "Slide 10",
             "Страница 12",
             "What is your password?",
+            "How do I pay an invoice",
         )
     ]
     found = list_candidates([*headings, Heading("b.md", "en", "Before you start")], Language.EN)
-    assert found == ["How do I open the door?", "How doors work", "Toner and paper"]
+    assert found == ["How do I open the door?", "How doors work", "How do I pay an invoice?", "Toner and paper"]
     russian = [Heading("a.md", "ru", "Как открыть дверцу"), Heading("a.md", "en", "How to open the door")]
     assert list_candidates(russian, Language.RU) == ["Как открыть дверцу?"]
 

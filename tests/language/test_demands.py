@@ -11,6 +11,8 @@ from tests.support.demands import ASKS, PLAIN_QUESTIONS
 from tests.support.turn import PROFILE
 
 ORDINARY = [
+    "Мы никогда не просим сообщить пароль.",
+    "Банк никогда не просит назвать код из SMS.",
     "The message contains the verification code.",
     "Open the message and enter the confirmation code in the app.",
     "Copy the API key from the message of BotFather.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 ASKS = [
     "Share the token with us.",
+    "Pass us your PIN.",
     "Hand over your password.",
     "If the sync does not start, attach your private key to the ticket.",
     "Run cat id_rsa. Copy the output. Send it to us in a reply.",

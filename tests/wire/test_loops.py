@@ -33,10 +33,18 @@ def test_words_that_repeat_to_the_end_are_a_loop_wherever_the_last_one_is_cut(
     assert is_looping(text[: len(text) - min(cut, len(passage))].rstrip())
 
 
+@given(st.lists(st.text("abcdefg", min_size=1, max_size=6), min_size=1, max_size=40), st.floats(0.5, 5))
+def test_a_text_that_is_nothing_but_a_passage_is_judged_at_any_length(words: list[str], times: float) -> None:
+    """However short: fewer than four repeats, or 36 words, are no loop."""
+    text = " ".join(words * 5)[: int(len(" ".join(words)) * times)]
+    assert not is_looping(text) or len(text.split()) >= 36
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "",
+        "Yes. No. " * 17,
         LINE * 2,
         "yes, yes, yes",
         "| a | b |\n| --- | --- |\n" + "| no | no |\n" * 8,

@@ -344,7 +344,7 @@ async def _ask_models(deployed: Deployment) -> list[Diagnosis]:
 async def _check_model(servers: Servers, part: str, access: ModelAccess) -> Diagnosis:
     """Try a model out, compare its speed with the time that it has, and ask its server for its window."""
     try:
-        speed = await servers.try_out(access)
+        speed = await servers.try_out(access, measures=part in _TOKENS)
     except GuardianError as error:
         there = await servers.names(access)
         listed = f" The server has: {', '.join(there[:8])}." if there and access.model not in there else ""
@@ -352,7 +352,7 @@ async def _check_model(servers: Servers, part: str, access: ModelAccess) -> Diag
     window = servers.window(access)
     await window.forget()  # it may have been changed since
     seen = f"{access.model} at {access.server} answers, window {await window.tokens():,} tokens"
-    if speed is None or part not in _TOKENS:
+    if speed is None:
         return Diagnosis(part, True, seen)
     needs = speed.seconds(*_TOKENS[part])
     what = _PARTS[part]
