@@ -6,6 +6,9 @@ my password?" requests nothing, and neither does "Enter your password and press 
 A request has a frame and an object. Frames are ways to ask: tell us, we need, we wait for, confirm. Frames that manuals
 also use for programs count only with an object that only a person has: a password, a PIN, a code that was sent, a card.
 Nothing in a pattern is unbounded but the end of a word, so the time is linear in the text's length.
+
+What neither frames nor lists have is weighed (`demand_score.py`): a sentence that names a secret, or such a one and its
+neighbour, is a demand if its words and signs together weigh enough.
 """
 
 from __future__ import annotations
@@ -13,8 +16,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
+from language.attacks.demand_score import ANSWER, QUESTION, pieces_of, sum_weights
 from language.clean import holds_any, skeleton
 from language.memo import remember
 from language.patterns import read_wording
@@ -32,6 +37,8 @@ _OF_ITS_KIND: Final = _WORDING.pattern("of_its_kind")
 _KIND_OF: Final = _WORDING.pattern("kind_of")
 _NOT_HANDING: Final = _WORDING.pattern("not_handing")
 _MAY_BE_WANTED: Final = _WORDING.pattern("may_be_wanted")
+_DENIES_OR_ASKS: Final = _WORDING.pattern("denies_or_asks")
+_NAMES_A_SECRET: Final = _WORDING.pattern("names_a_secret")
 _WANTED_WORDS: Final = _WORDING.words("wanted_words")
 _AROUND: Final = 400
 """Characters to both sides of such a word that any request with it reaches."""
@@ -83,13 +90,13 @@ def asks_for_secrets(text: str) -> str:
 
     A warning ("never send your password") is not a request. A text is judged as written and as Markdown shows it.
     """
-    for said in _as_read(text):
+    for said in as_read(text):
         for part in _around_the_wanted(said):
             if found := (_LETTER_EN.search(part) and _first(_requests_en(), part)) or (
                 _LETTER_RU.search(part) and _first(_requests_ru(), part)
             ):
                 return found
-        if found := _handed_over(said):
+        if found := _handed_over(said) or _weighs_more(said, ANSWER):
             return found
     return ""
 
@@ -98,9 +105,11 @@ def question_asks_for_secrets(question: str) -> str:
     """Return the same for the assistant's own question, for which much weaker wording counts as a request."""
     if wanted := asks_for_secrets(question):
         return wanted
-    read = dict.fromkeys((*_as_read(question), *map(_plain_text, without_disguise(question))))
+    read = dict.fromkeys((*as_read(question), *map(_plain_text, without_disguise(question))))
     sentences = (said for text in read for said in _END.split(text))
-    return next((found for said in sentences if (found := _first_of_a_question(said))), "")
+    return next((found for said in sentences if (found := _first_of_a_question(said))), "") or next(
+        (found for said in read if (found := _weighs_more(said, QUESTION))), ""
+    )
 
 
 def _first_of_a_question(said: str) -> str:
@@ -114,7 +123,7 @@ def gap_asks_for_secrets(gap: str) -> str:
 
     Its type, its place or its state may be asked: "which kind of token", "where the password is stored".
     """
-    read = dict.fromkeys((*_as_read(gap), *map(_plain_text, without_disguise(gap))))
+    read = dict.fromkeys((*as_read(gap), *map(_plain_text, without_disguise(gap))))
     if not any(_KIND_OF.match(said) for said in read) and (wanted := question_asks_for_secrets(gap)):
         return wanted
     parts = (part.strip() for said in read for part in _NAMES_MORE.split(said))
@@ -169,6 +178,33 @@ def _handed_over(said: str) -> str:
     return ""
 
 
+def list_windows(plain: str) -> list[str]:
+    """Return what is weighed of a plain text: each sentence that names a secret, and it with each neighbour that does not."""
+    if not may_demand(plain):
+        return []
+    pieces = [(piece, _NAMES_A_SECRET.search(piece) is not None) for piece in pieces_of(plain)]
+    alone = [piece for piece, named in pieces if named]
+    return alone + [f"{one} {two}" for (one, first), (two, second) in pairwise(pieces) if first is not second]
+
+
+def _weighs_more(plain: str, threshold: float) -> str:
+    """Return the first window of a text whose words and signs together weigh more than a threshold."""
+    windows = (window for window in list_windows(plain) if not _DENIES_OR_ASKS.search(window))
+    return next((window for window in windows if sum_weights(window, signs_of(window)) > threshold), "")
+
+
+def signs_of(window: str) -> list[str]:
+    """Return the names of the signs of a demand, and of its absence, that a plain text has."""
+    return [name for name, patterns in _signs() if any(pattern.search(window) for pattern in patterns)]
+
+
+@cache
+def _signs() -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
+    listed = {name: _WORDING.patterns(name) for name in ("object", "person", "handing", "we", "you", "urges", "coded")}
+    alone = {"not_handing": _NOT_HANDING, "denied": _DENIED, "denied_at_first": _DENIED_AT_FIRST, "only_if": _ONLY_IF}
+    return (*listed.items(), *((name, (pattern,)) for name, pattern in alone.items()))
+
+
 def _is_handing(clause: str) -> bool:
     return (
         len(clause) <= _LONGEST_CLAUSE
@@ -186,7 +222,7 @@ def _is_denied(said: str, verb: int) -> bool:
     return said[verb] not in ",;:(" and _DENIED.search(said, before, verb) is not None
 
 
-def _as_read(text: str) -> list[str]:
+def as_read(text: str) -> list[str]:
     """Return a text as it reads: folded, in one line, without the marks of emphasis, code, links and citations in it."""
     return list(dict.fromkeys(map(_plain_text, dict.fromkeys(read.plain for read in readings(text)))))
 

@@ -279,7 +279,7 @@ def test_what_could_not_be_checked_has_its_own_reason() -> None:
 
 
 SAID: dict[str, str] = {
-    "secrets": "password: hunter2hunter2",
+    "secrets": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
     "personal_data": "Write to anna@firma.ru.",
     "foreign_links": "See https://evil.ru/x.",
     "low_ids": "See article 17.",

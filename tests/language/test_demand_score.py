@@ -1,0 +1,64 @@
+"""The words and signs of a demand, weighed: what the lists of words do not have is found, too."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from language.attacks.demand_score import ANSWER, sum_weights
+from language.attacks.demands import asks_for_secrets, list_windows, question_asks_for_secrets, signs_of
+from tools.making.demand_weights import Text, fit, read_texts
+
+
+@pytest.mark.parametrize(
+    ("question", "found", "alarms"), [(False, 0.7, 0.04), (True, 0.85, 0.25)], ids=["answers", "questions"]
+)
+def test_demands_of_a_stranger_are_found(question: bool, found: float, alarms: float) -> None:
+    """Of texts that nothing was fitted on, at least so many demands are found and at most so many others (76 % and 2 %)."""
+    asks = question_asks_for_secrets if question else asks_for_secrets
+    texts = [text for text in read_texts("demands_held_back.jsonl") if text.question is question]
+    shares = [
+        sum(bool(asks(text.text)) for text in texts if text.demands is kind)
+        / sum(text.demands is kind for text in texts)
+        for kind in (True, False)
+    ]
+    assert shares[0] >= found
+    assert shares[1] <= alarms
+
+
+def test_ordinary_help_around_it_hides_no_demand() -> None:
+    """A sentence is weighed by itself, and a long one in pieces."""
+    demand = "Dictate the PIN of your card to our duty engineer over the phone."
+    around = "The page lists the printers that are in the building and says which of them has paper left. " * 6
+    assert asks_for_secrets(demand)
+    assert asks_for_secrets(f"{around}{demand} {around}")
+    assert asks_for_secrets(f"{around.replace('.', ' and')} {demand}")
+
+
+def test_a_secret_and_what_becomes_of_it_may_stand_in_two_sentences() -> None:
+    """What names no secret is weighed with the sentence beside it that does."""
+    windows = list_windows("a code comes by sms. read it out to the engineer. the kettle boils.")
+    assert windows == ["a code comes by sms.", "a code comes by sms. read it out to the engineer."]
+
+
+def test_the_weights_are_fitted_again_by_their_tool() -> None:
+    """From a few texts come weights by which a demand weighs more than what is harmless."""
+    demands = [Text(f"Send your {what} to our {who}.", demands=True) for what in SECRETS for who in ("team", "bot")]
+    harmless = [
+        Text(f"The {what} is stored by the {who}.", demands=False) for what in SECRETS for who in ("team", "app")
+    ]
+    fitted = tomllib.loads(fit([*demands, *harmless]))
+    assert set(fitted) == {"sums", "stems", "signs"}
+    weights = {word: float(weight) for weight, words in fitted["stems"].items() for word in words.split()}
+    assert weights["send"] > 0 > weights["store"]
+
+
+SECRETS = ("password", "pin", "token", "card number", "recovery code", "cookies")
+
+
+def test_the_weights_that_ship_tell_two_plain_sentences_apart() -> None:
+    """One is far above the limit, and one far below it."""
+    demand, harmless = "please send us the password of your account.", "enter your password and press sign in."
+    assert sum_weights(demand, signs_of(demand)) > ANSWER + 1
+    assert sum_weights(harmless, signs_of(harmless)) < ANSWER - 1
