@@ -105,7 +105,11 @@ def turned_round(claim: str, cited: Iterable[ReadPassage]) -> list[str]:
         for compare in (_find_opposites, _other_extent, _find_denial):
             changes = [compare(other, clause) for other in near]
             # What says neither is silent; what says the same is a proof.
-            if any(changes) and None not in changes and not (compare is _find_denial and _is_said_beside(clause, near, known)):
+            if (
+                any(changes)
+                and None not in changes
+                and not (compare is _find_denial and _is_said_beside(clause, near, known))
+            ):
                 found += next(filter(None, changes))
     return list(dict.fromkeys(found))
 
@@ -126,7 +130,10 @@ def _is_said_beside(claim: _Clause, near: Sequence[_Clause], known: Sequence[_Cl
     """Whether another clause says what the nearest one denies: "do not lift it after the second tap", and "lift it to drop"."""
     denied = {other.denied for other in near if other.denied} & claim.content
     return not claim.denials and any(
-        other.denied == "" and not other.denies_anything and denied & other.content and len(other.content & claim.content) > 1
+        other.denied == ""
+        and not other.denies_anything
+        and denied & other.content
+        and len(other.content & claim.content) > 1
         for other in known
         if other not in near
     )
