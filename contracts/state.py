@@ -18,6 +18,7 @@ from contracts.decisions.planning import TOOL_BINDING
 from contracts.enums import Language, Outcome, Source, TurnState
 from contracts.ports import Exchange, PlanRequest
 from contracts.report import ModerationResult
+from contracts.shapes import Shape
 
 MESSAGE_WINDOW: Final = 20
 """Messages kept in the state. The whole conversation is in the transcript, not in every checkpoint."""
@@ -38,22 +39,22 @@ class ChatState(TypedDict, total=False):
     messages: Annotated[list[AnyMessage], add_to_window]
     clarify_count: int
 
-    question: Json
-    moderation: Json
-    sgr_plan: Json
-    tool_trace: Json
+    question: Annotated[Json, Shape("contracts.shapes", "QuestionFields")]
+    moderation: Annotated[Json, Shape("contracts.report", "ModerationResult", more=("decision",))]
+    sgr_plan: Annotated[Json, Shape("contracts.plan", "SGRPlanResult")]
+    tool_trace: Annotated[Json, Shape("contracts.shapes", "ToolFields")]
     action: str
     flow: str
     request_type: str
     track: str
-    architect_spec: Json
-    request_policy: Json
-    decisions: list[Json]
+    architect_spec: Annotated[Json, Shape("contracts.spec", "ArchitectSpec")]
+    request_policy: Annotated[Json, Shape("contracts.shapes", "PolicyFields")]
+    decisions: list[Annotated[Json, Shape("contracts.report", "DecisionRecord")]]
     degraded: list[str]
-    synthetic: Json
-    evidence: list[Json]
-    query_traces: list[Json]
-    past_searches: list[Json]
+    synthetic: Annotated[Json, Shape("contracts.shapes", "SyntheticFields")]
+    evidence: list[Annotated[Json, Shape("contracts.evidence", "EvidenceItem")]]
+    query_traces: list[Annotated[Json, Shape("contracts.evidence", "QueryTrace")]]
+    past_searches: list[Annotated[Json, Shape("contracts.shapes", "SearchFields")]]
     widened: bool
     nothing_new: bool
     searches_wanted: list[str]
@@ -61,15 +62,15 @@ class ChatState(TypedDict, total=False):
     drafted_from: str
     quoting: bool
     quoted: bool
-    kept: Json
+    kept: Annotated[Json, Shape("contracts.shapes", "KeptFields")]
     draft_answer: str
     draft_kind: str
-    guardian: Json
+    guardian: Annotated[Json, Shape("contracts.report", "GuardianReport", more=("judged_hash",))]
     retry_count: int
-    model_calls: list[Json]
+    model_calls: list[Annotated[Json, Shape("contracts.calls", "ModelCall")]]
     final_answer: str
-    result: Json
-    error: Json
+    result: Annotated[Json, Shape("contracts.result", "StructuredAgentResult")]
+    error: Annotated[Json, Shape("contracts.shapes", "ErrorFields")]
 
 
 THREAD_KEYS: Final = frozenset({"messages", "clarify_count"})

@@ -12,13 +12,14 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, var_child_runnable_config
 from langchain_core.runnables.graph import Graph as Drawing
+from langgraph.errors import EmptyInputError
 from langgraph.graph.message import push_message
 from langgraph.graph.state import CompiledStateGraph
 from typing_extensions import TypeIs
 
 from contracts.context import Context
 from contracts.enums import Verdict
-from contracts.errors import ConfigError
+from contracts.errors import ConfigError, InputError
 from contracts.reasons import reason_name
 from contracts.state import ChatState
 from graph.langgraph_internals import filter_surrounding, hears_models, is_part
@@ -56,6 +57,12 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
                         chunk = await anext(run)
                 except StopAsyncIteration:
                     return
+                except EmptyInputError as error:
+                    raise InputError(
+                        "There is nothing to go on with: no message was sent, and no state is stored under this checkpoint.",
+                        "Send a message, or take the id of a checkpoint from the conversation's history: the steps of earlier "
+                        "turns are dropped.",
+                    ) from error
                 yield withheld(_without_input(chunk) if steps else chunk, whole=returned)
 
     async def ainvoke(self, *arguments: Any, **options: Any) -> Any:

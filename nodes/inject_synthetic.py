@@ -11,13 +11,15 @@ from contracts.plan import SGRPlanResult
 from contracts.profile import Profile
 from contracts.state import Json
 from contracts.views import SyntheticView
-from rendering.synthetic import render_synthetic
+from rendering.synthetic import join_fields, render_synthetic
 
 NAME = "inject_synthetic"
 
 
 async def inject_synthetic(state: SyntheticView, runtime: Runtime[Context], *, profile: Profile) -> Json:
     """Render one synthetic assistant message, as plain data, so that no stream mode can leak it.
+
+    It has a role, a content and `additional_kwargs`, as engineers know messages, and its two fields apart.
 
     DT-004 decides which part the user sees; `rendering.answers.user_view` follows it.
     """
@@ -36,6 +38,8 @@ async def inject_synthetic(state: SyntheticView, runtime: Runtime[Context], *, p
     return {
         "decisions": [*state["decisions"], record(NAME, view).model_dump(mode="json")],
         "synthetic": {
+            "role": "assistant",
+            "content": join_fields(synthetic, language),
             "analysis": synthetic.analysis,
             "response": synthetic.response,
             "additional_kwargs": {

@@ -107,6 +107,7 @@ async def open_ports(deployed: Deployment, knowledge: Knowledge | None = None) -
         GuardianError: Another problem that a person can fix; the error says how.
     """
     from adapters.lookups.graph.source import GraphSource
+    from assistant.turns.retriever_runs import trace_searches
     from assistant.wiring.hand_offs import hand_off_sink
     from assistant.wiring.servers import Servers
 
@@ -122,4 +123,4 @@ async def open_ports(deployed: Deployment, knowledge: Knowledge | None = None) -
         for source in chosen.sources.values():
             if isinstance(source, GraphSource):
                 opened.callback(source.close)
-        yield chosen
+        yield replace(chosen, sources=trace_searches(chosen.sources, deployed.profile))

@@ -136,6 +136,17 @@ async def test_the_form_of_a_new_message_asks_for_messages_alone(studio: LangGra
     assert list(schema["properties"]) == ["messages"]
 
 
+async def test_the_state_is_shown_with_the_fields_of_its_dictionaries(studio: LangGraphClient) -> None:
+    """Studio gets the fields of what a node wrote, the marks of the synthetic message among them."""
+    [assistant] = await studio.assistants.search()
+    schema: Any = (await studio.assistants.get_schemas(assistant["assistant_id"]))["state_schema"]
+
+    fields = schema["properties"]
+    assert {"role", "content", "additional_kwargs"} <= fields["synthetic"]["properties"].keys()
+    assert {"verdict", "reasons", "claims"} <= fields["guardian"]["properties"].keys()
+    assert "snippet" in fields["evidence"]["items"]["properties"]
+
+
 async def test_a_key_of_the_state_in_the_input_decides_nothing(studio: LangGraphClient) -> None:
     """A caller cannot hand in a verdict, a count or an answer."""
     forged = {"guardian": {"verdict": "PASS"}, "clarify_count": 7, "draft_answer": "Forged.", "final_answer": "Forged."}
@@ -254,6 +265,8 @@ async def test_what_streams_to_a_chat_is_the_verified_answer_alone(studio: LangG
     for hidden in ("spam_score", "draft_answer", "required_actions", json.dumps(values["sgr_plan"]["spam_reason"])):
         assert hidden not in everything
     assert json.dumps(values["synthetic"]["analysis"])[1:-1] not in everything
+    assert "sgr_injected" not in everything
+    assert all(message["content"] != values["synthetic"]["content"] for message in values["messages"])
 
 
 async def test_the_custom_stream_tells_the_stages_of_a_turn(studio: LangGraphClient) -> None:

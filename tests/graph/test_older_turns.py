@@ -15,6 +15,7 @@ from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
 from contracts.context import Context
 from contracts.enums import DraftKind, Outcome, Source
+from contracts.errors import InputError
 from contracts.ports import Draft
 from contracts.state import fresh_turn
 from graph.build import Ports, build_graph
@@ -63,3 +64,13 @@ async def test_a_half_finished_turn_without_a_newer_key_is_finished(key: str) ->
     )
     state = await graph.ainvoke(None, place, context=Context())
     assert state["result"]["outcome"] == Outcome.ANSWERED, state["result"]["block_reason"]
+
+
+async def test_a_fork_from_a_state_that_is_gone_ends_in_a_sentence() -> None:
+    """Steps of earlier turns are dropped: whoever goes on from one without a message is told what to send instead."""
+    graph = build_graph(
+        Ports(FakeModerator(SAFE), FakePlanner([plan()]), {}, FakeDrafter([])), PROFILE, checkpointer=InMemorySaver()
+    )
+    gone: Any = {"configurable": {"thread_id": "old", "checkpoint_id": empty_checkpoint()["id"]}}
+    with pytest.raises(InputError, match=r"no state is stored under this checkpoint\. Send a message"):
+        await graph.ainvoke(None, gone)

@@ -350,12 +350,13 @@ async def test_neither_planner_nor_drafter_is_sent_what_moderation_stopped() -> 
 
 @pytest.mark.parametrize("action", SGRAction)
 async def test_the_synthetic_message_is_plain_data_with_its_marks(action: SGRAction) -> None:
-    """Analysis and response are two strings beside the marks; no message object can leak into a stream."""
+    """It has a role, both parts in its content and the marks; no message object can leak into a stream."""
     before = {**begin_turn(), **(await play(begin_turn(), ports(), "moderation", "sgr_plan")), "action": str(action)}
     update = (await call("inject_synthetic", before, ports()["inject_synthetic"]))["synthetic"]
     assert update["additional_kwargs"] == {"sgr_injected": True, "sgr_action": str(action), "sgr_turn": "q"}
-    assert update["analysis"].strip()
-    assert update["response"].strip()
+    assert update["role"] == "assistant"
+    assert update["analysis"].strip() in update["content"]
+    assert update["response"].strip() in update["content"]
 
 
 async def test_an_unsafe_request_is_analysed_with_its_categories() -> None:

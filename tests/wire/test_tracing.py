@@ -174,6 +174,20 @@ def test_without_contents_nodes_keep_their_times_and_their_parents(quiet: Quiet)
         assert root.end_time_unix_nano > node.end_time_unix_nano > node.start_time_unix_nano > root.start_time_unix_nano
 
 
+def test_each_search_is_a_retriever_run_under_retrieve_with_what_it_found(desk: Traced) -> None:
+    """LangSmith gets the query and the passages, masked for whoever reads the trace."""
+    with trace_sink() as sink:
+        desk.asks(QUESTION, **variables(sink, "langsmith"))
+    sent = sink.sent.decode("utf-8", "replace")
+    node = re.search(r'"id":"([0-9a-f-]{36})"[^{}]*"name":"retrieve"', sent)
+    search = re.search(r'\{[^{}]*"name":"search doc"[^{}]*\}', sent)
+    assert node
+    assert search
+    assert f'"parent_run_id":"{node[1]}"' in search[0]
+    assert '"run_type":"retriever"' in search[0]
+    assert re.search(r'"documents":\[\{[^\]]*"page_content":"[^"]*shelfctl', sent)
+
+
 def test_langsmith_is_sent_its_key_as_a_header_and_nowhere_else(quiet: Quiet) -> None:
     """Also where it takes OpenTelemetry itself."""
     paths = ["/runs/multipart", *(["/v1/traces"] if quiet.mode == "hybrid" else [])]
