@@ -41,6 +41,9 @@ _LEAST_LINKS = 2
 _MAY_LEAD_ON: Final = (BlockKind.PARAGRAPH, BlockKind.BULLETS, BlockKind.STEPS)
 _SHORTCODE = re.compile(r"(?<![\w:/]):[a-z][a-z0-9]{0,30}(?:[-_+][a-z0-9]{1,30}){0,8}:(?![\w:/`])")
 _PICTURE = re.compile(r"!\[([^\]\n]{0,200})\]\([^()\n]{0,1000}\)(?:\{[^{}\n]{0,200}\})?")
+_IMAGE_TAG = re.compile(r"<img\b[^<>]{0,1000}>", re.IGNORECASE)
+_ALT = re.compile(r"\balt\s{0,9}=\s{0,9}(?:\"([^\"\n]{0,200})\"|'([^'\n]{0,200})')", re.IGNORECASE)
+_BRACKETS = r"[\[\]]"
 _GAP = re.compile(r"(?<=[^\W\d_])  (?=[^\W\d_])")
 _ALONE = re.compile(rf"^[ \t]*(?:[-*+][ \t]+)?{_HOLE}[ \t{_HOLE}]*$\n?", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+")
@@ -48,9 +51,11 @@ _NEAR: Final = 40
 
 _POINTS_AT = _WORDING.pattern("points_at")
 _PICTURED = _WORDING.pattern("pictured")
+_NAMES_NO_PICTURE = _WORDING.pattern("names_no_picture")
 
 _LABEL = re.compile(r"\*\*[^*\n]{1,200}\*\*:?[ \t]*")
 _ITEM = re.compile(r"([ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]{1,4})(?=\S)")
+_ITS_MARKER = re.compile(r"^[ \t]*(?:[-*+]|\d{1,9}[.)])?")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 
 _TABLE_EDGE = re.compile(r"[ \t]*\|={3,}[ \t]*")
@@ -82,7 +87,9 @@ def without_holes(prose: str) -> str:
     cut = _HOLE in told
     if cut:
         told = _ALONE.sub("", told).replace(_HOLE, _OMITTED)
-    told = _PICTURE.sub(_HOLE, _SHORTCODE.sub(_HOLE, told))
+    if "<img" in told.lower():
+        told = _IMAGE_TAG.sub(_as_picture, told)
+    told = _PICTURE.sub(_name_of_picture, _SHORTCODE.sub(_HOLE, told))
     if _HOLE in told:
         told = _ALONE.sub("", told)
     if "  " in told:
@@ -93,6 +100,27 @@ def without_holes(prose: str) -> str:
 def _words_of(generated: re.Match[str]) -> str:
     words = generated[1] or generated[2] or ""
     return _HOLE if not words or "%" in words else words
+
+
+def _as_picture(tag: re.Match[str]) -> str:
+    name = _ALT.search(tag[0])
+    return f"![{re.sub(_BRACKETS, ' ', name[1] or name[2] or '') if name else ''}](img)"
+
+
+def _name_of_picture(picture: re.Match[str]) -> str:
+    """Return the name of a small picture inside a sentence, such as a button's: "press ![OK](ok.png)"; else a hole."""
+    name, text = picture[1].strip(), picture.string
+    line = text[text.rfind("\n", 0, picture.start()) + 1 : picture.start()]
+    ends = text.find("\n", picture.end())
+    behind = text[picture.end() : ends if ends >= 0 else len(text)]
+    inside = _WORD.search(_ITS_MARKER.sub("", line)) or _WORD.search(behind)
+    words = _WORD.findall(name)
+    told = inside and 0 < len(words) <= _MOST_WORDS_OF_A_NAME and not _NAMES_NO_PICTURE.search(name)
+    return name if told else _HOLE
+
+
+_MOST_WORDS_OF_A_NAME: Final = 4
+"""What is longer describes a picture, and the sentence says so itself."""
 
 
 def _fill_holes(prose: str) -> str:

@@ -17,11 +17,18 @@ from language.markup import ICON, find_unknown_markup, in_markdown, without_hole
         ("Click the  icon.", "Click the icon."),
         ("Press the ![ ](a.png) button.", "Press the button."),
         ("Well done :smile:.", "Well done."),
+        ("Press ![OK](ok.png).", "Press OK."),
+        ("Click the ![save icon](save.png) button.", "Click the save icon button."),
+        ("Press <img src='b.png' alt='Bin'> in the list.", "Press Bin in the list."),
+        ('Press <img src="b.png"> in the list.', f"Press {ICON} in the list."),
+        ("Press ![Image 3](x.png) now.", f"Press {ICON} now."),
+        ("1. ![The room](room.png)\n2. Sit down.", "1.\n2. Sit down."),
+        ("![The room in the evening, seen from the door](room.png)\n\nSit down.", "\nSit down."),
         ("At 10:30:40 and a:b:c.", "At 10:30:40 and a:b:c."),
     ],
 )
 def test_a_picture_leaves_no_hole(written: str, read: str) -> None:
-    """Where a sentence points at a picture, a word says that there is one; elsewhere nothing is left of it."""
+    """A small picture is read by its name; one without a name by a word if the sentence points at it, else it goes."""
     assert without_holes(written) == read
 
 
