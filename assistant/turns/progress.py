@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Final
 
 from assistant.turns.events import (
     Degraded,
@@ -16,7 +17,9 @@ from assistant.turns.events import (
     TurnEvent,
     Understood,
 )
-from contracts.enums import Language, RequestType, SGRAction
+from contracts.calls import ModelCall, tokens_of
+from contracts.enums import CallPurpose, Language, Outcome, RequestType, SGRAction
+from contracts.result import StructuredAgentResult
 from language.figures.counted import count_noun
 from language.patterns import read_toml
 
@@ -52,6 +55,33 @@ def progress_lines(language: Language, write: Callable[[str], None]) -> OnEvent:
                 pass
 
     return receive
+
+
+def model_line(result: StructuredAgentResult, language: Language) -> str:
+    """Return what language models cost a turn and what they brought, in one line; empty if none was asked."""
+    asked = [call for call in result.diagnostics.calls if call.purpose in _OF_LANGUAGE_MODELS]
+    if not asked:
+        return ""
+    say, tokens = phrases(language), tokens_of(asked)
+    counted = tokens.get("prompt", 0) + tokens.get("completion", 0)
+    return say["model_cost"].format(
+        requests=count_noun(len(asked), say["model_requests"], language),
+        tokens=f"{counted:,}".replace(",", " ") if tokens else "?",
+        seconds=f"{sum(call.ms for call in asked) / 1000:.1f}",
+        brought=say[f"model_{_brought(result, asked)}"],
+    )
+
+
+def _brought(result: StructuredAgentResult, asked: Sequence[ModelCall]) -> str:
+    if any(call.purpose is CallPurpose.DRAFT for call in asked):
+        if result.outcome not in (Outcome.ANSWERED, Outcome.CLARIFICATION):
+            return "rejected"
+        without = any(what.startswith("draft: ") for what in result.diagnostics.degraded)
+        return "replaced" if without else "drafted"
+    return "planned" if any(not call.fault for call in asked) else "failed"
+
+
+_OF_LANGUAGE_MODELS: Final = frozenset({CallPurpose.PLAN, CallPurpose.DRAFT, CallPurpose.STATEMENT, CallPurpose.ENTAIL})
 
 
 def path_line(event: NodeFinished) -> str:

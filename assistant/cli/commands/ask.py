@@ -12,7 +12,7 @@ from assistant.cli.main import outcome_code
 from assistant.cli.output import columns, show_answer
 from assistant.report_text import in_colour, write_report
 from assistant.turns.events import NodeFinished, OnEvent, TurnEvent, TurnStarted
-from assistant.turns.progress import path_line, progress_lines
+from assistant.turns.progress import model_line, path_line, progress_lines
 from contracts.enums import Language
 from contracts.result import StructuredAgentResult
 from language.words import detect
@@ -44,6 +44,7 @@ def run(options: argparse.Namespace) -> int:
         print()
         explain(result)
     if not options.quiet:
+        tell_model_cost(result, text, options.lang)
         # Where nothing is kept there is no conversation to go on with.
         thread = f" --thread {shlex.quote(result.thread_id)}" if result.thread_id else ""
         print(f"\n[{result.outcome}]{thread}", file=sys.stderr)
@@ -62,6 +63,12 @@ class _ThreadRecorder:
             self.thread = event.thread_id
         if self._receive:
             self._receive(event)
+
+
+def tell_model_cost(result: StructuredAgentResult, text: str, language: str | None) -> None:
+    """Print what language models cost and brought, in the language of the progress; nothing if none was asked."""
+    if line := model_line(result, Language(language) if language else detect(text)):
+        print(f"  {line}", file=sys.stderr, flush=True)
 
 
 def explain(result: StructuredAgentResult) -> None:

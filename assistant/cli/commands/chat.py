@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from assistant.cli.commands.ask import explain, receiver
+from assistant.cli.commands.ask import explain, receiver, tell_model_cost
 from assistant.cli.interruption import InterruptedTurn
 from assistant.cli.output import show_answer
 from assistant.deployment import deployment
@@ -111,6 +111,7 @@ class _Chat:
         print()
         show_answer(result.answer_text)
         print(flush=True)
+        tell_model_cost(result, text, options.lang)
         if options.explain:
             explain(result)
             print(flush=True)
