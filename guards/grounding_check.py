@@ -47,7 +47,7 @@ NAME = "grounding"
 _A = RequiredAction
 _DISSIMILAR = 0.34
 _BORROWED = 0.5
-"""Share of the words of a line that passages must have where it leads into what cites them, with no word in common."""
+"""Share of the words of a line that passages must exceed where it leads into what cites them, with no word in common."""
 _ACTIONS: Final = {
     "claim_without_citation": (_A.ADD_EVIDENCE_REFERENCES, _A.REGENERATE_DRAFT),
     "citation_unresolvable": (_A.ADD_EVIDENCE_REFERENCES, _A.REGENERATE_DRAFT),
@@ -205,7 +205,7 @@ def _judge(
     unlike = [in_short(part) for part in inventions(bare, cited)] if asked else []
     uncited = (
         not claim.cites
-        or (claim.borrowed and share < _BORROWED)
+        or (claim.borrowed and share <= _BORROWED)
         or (_is_code(claim) and not missing and share < _DISSIMILAR)
     )
     if uncited:

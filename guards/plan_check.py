@@ -121,9 +121,12 @@ def _fit_to_be_read(
 
     def may_be_told(text: str | None) -> bool:
         found = violations(text, profile, role) if text else []
-        # A word that the user wrote is no request of theirs: who forgot a password is not to be asked for it. What is
-        # searched for may be the user's own request in other words.
+        # A word that the user wrote is no request of theirs: who forgot a password is not to be asked for it.
         return fit(text) and all(one.rule != ASKS_FOR_SECRETS for one in found)
+
+    def may_be_searched(query: str) -> bool:
+        # An answer says what was searched for, so only the user's own words may request a secret.
+        return may_be_told(query) or (fit(query) and _was_said(query, said, numbers))
 
     def fit_call(call: LookupCall) -> bool:
         return fit(call.name) and all(fit(given.value) for given in call.arguments)
@@ -136,7 +139,7 @@ def _fit_to_be_read(
             "user_intent": plan.user_intent if may_be_told(plan.user_intent) else flat[:300],
             "topic": plan.topic if fit(plan.topic) else None,
             "category": plan.category if fit(plan.category) else None,
-            "subqueries": [query for query in plan.subqueries if fit(query)] or [flat[:_LONGEST_QUERY]],
+            "subqueries": [query for query in plan.subqueries if may_be_searched(query)] or [flat[:_LONGEST_QUERY]],
             "lookups": [call for call in plan.lookups if fit_call(call)],
             "clarification_question": question or None,
             "uncertainties": [

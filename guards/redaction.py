@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final
+from urllib.parse import unquote
 
 from contracts.evidence import Article, EvidenceItem, PassageTrace, QueryTrace
 from contracts.profile import Profile
 from guards.policy_check import mask
+from language.attacks.demands import asks_for_secrets
 from language.attacks.orders import ORDERS, without_orders
 from language.privacy.secrets import without_credentials
 from language.privacy.spans import MARK
@@ -66,6 +69,9 @@ def _redact_item(item: EvidenceItem, profile: Profile, role: str) -> EvidenceIte
 def _mask_field(name: str, text: str, profile: Profile, role: str) -> tuple[str, tuple[str, ...]]:
     """Mask a field. Ids that differ still do, for six letters of a hash stand behind the mark; `#` and what follows stay."""
     said, found = mask(text, profile, role)
+    if name in _IDS and not found and _demands(text):
+        _, number, rest = text.rpartition("#")
+        said, found = f"[redacted: {ORDERS}]{number}{rest if number else ''}", (ORDERS,)
     if found and name in _IDS:
         of_a_document = text.rpartition("#")[0] or text
         letters = sha256(of_a_document.encode()).hexdigest()[:6].translate(_LETTERS)
@@ -73,8 +79,18 @@ def _mask_field(name: str, text: str, profile: Profile, role: str) -> tuple[str,
     return said, found
 
 
+def _demands(place: str) -> bool:
+    """Whether a file's name or an address demands a secret, read as words: it is shown where a title is missing."""
+    return bool(asks_for_secrets(_PARTS.sub(" ", unquote(place))))
+
+
+_PARTS: Final = re.compile(r"[-_./\\:#+]+")
+
+
 def _address(url: str, profile: Profile, role: str) -> str | None:
     """Return an address without what it must not say; `None` where nothing of use would be left."""
+    if _demands(url):
+        return None
     found = mask(url, profile, role)[1]
     if not found:
         return url

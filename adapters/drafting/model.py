@@ -36,7 +36,6 @@ from contracts.ports import Draft, Drafter, DraftRequest
 from language.blocks import split_code
 from language.clean import clean
 from language.patterns import read_wording
-from language.small_talk import without_small_talk
 from language.structured import leaves, with_strings
 from language.truncation import bytes_of
 
@@ -250,14 +249,14 @@ def _one_question(text: str) -> str:
 
 
 def tidy(text: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN) -> str:
-    """Write each citation as `[n]`, outside code, and leave out small talk and the model's own list of sources.
+    """Write each citation as `[n]`, outside code, and leave out the model's own list of sources.
 
-    No words are written: the numbers are the model's, and the Guardian judges them. The fence around JSON
+    Only marks are changed, not words: the numbers are the model's, and the Guardian judges them. The fence around JSON
     is removed, because many models add it whatever they are asked. Text that is not JSON is left to the Guardian, too.
     """
     if response_format is ResponseFormat.JSON:
         return with_strings(_strip_fence(text), _cited_one_by_one)
-    text = without_small_talk(_cited_one_by_one(_without_sources(text)))
+    text = _cited_one_by_one(_without_sources(text))
     return with_strings(text, _cited_one_by_one) if response_format is ResponseFormat.HYBRID else text
 
 

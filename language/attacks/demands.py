@@ -38,6 +38,8 @@ _KIND_OF: Final = _WORDING.pattern("kind_of")
 _NOT_HANDING: Final = _WORDING.pattern("not_handing")
 _MAY_BE_WANTED: Final = _WORDING.pattern("may_be_wanted")
 _DENIES_OR_ASKS: Final = _WORDING.pattern("denies_or_asks")
+_GIVEN: Final = _WORDING.pattern("given")
+_ASKED_BACK: Final = _WORDING.pattern("asked_back")
 _NAMES_A_SECRET: Final = _WORDING.pattern("names_a_secret")
 _WANTED_WORDS: Final = _WORDING.words("wanted_words")
 _AROUND: Final = 400
@@ -103,13 +105,21 @@ def asks_for_secrets(text: str) -> str:
 
 def question_asks_for_secrets(question: str) -> str:
     """Return the same for the assistant's own question, for which much weaker wording counts as a request."""
+    return _wanted_by_a_question(question) or next(
+        (found for said in _read_question(question) if (found := _weighs_more(said, QUESTION))), ""
+    )
+
+
+def _wanted_by_a_question(question: str) -> str:
+    """Return what the patterns find; a gap is too short to be weighed."""
     if wanted := asks_for_secrets(question):
         return wanted
-    read = dict.fromkeys((*as_read(question), *map(_plain_text, without_disguise(question))))
-    sentences = (said for text in read for said in _END.split(text))
-    return next((found for said in sentences if (found := _first_of_a_question(said))), "") or next(
-        (found for said in read if (found := _weighs_more(said, QUESTION))), ""
-    )
+    sentences = (said for text in _read_question(question) for said in _END.split(text))
+    return next((found for said in sentences if (found := _first_of_a_question(said))), "")
+
+
+def _read_question(question: str) -> dict[str, None]:
+    return dict.fromkeys((*as_read(question), *map(_plain_text, without_disguise(question))))
 
 
 def _first_of_a_question(said: str) -> str:
@@ -123,8 +133,8 @@ def gap_asks_for_secrets(gap: str) -> str:
 
     Its type, its place or its state may be asked: "which kind of token", "where the password is stored".
     """
-    read = dict.fromkeys((*as_read(gap), *map(_plain_text, without_disguise(gap))))
-    if not any(_KIND_OF.match(said) for said in read) and (wanted := question_asks_for_secrets(gap)):
+    read = _read_question(gap)
+    if not any(_KIND_OF.match(said) for said in read) and (wanted := _wanted_by_a_question(gap)):
         return wanted
     parts = (part.strip() for said in read for part in _NAMES_MORE.split(said))
     return next((found for part in parts if (found := _named_by_a_gap(part))), "")
@@ -133,7 +143,7 @@ def gap_asks_for_secrets(gap: str) -> str:
 def _named_by_a_gap(part: str) -> str:
     if _KIND_OF.match(part):
         return ""
-    if wanted := question_asks_for_secrets(part):
+    if wanted := _wanted_by_a_question(part):
         return wanted
     if _OF_ITS_STATE.search(part) or _OF_ITS_KIND.search(part):
         return ""
@@ -189,8 +199,21 @@ def list_windows(plain: str) -> list[str]:
 
 def _weighs_more(plain: str, threshold: float) -> str:
     """Return the first window of a text whose words and signs together weigh more than a threshold."""
-    windows = (window for window in list_windows(plain) if not _DENIES_OR_ASKS.search(window))
+    windows = (bare for window in list_windows(plain) if (bare := _not_denied(window)))
     return next((window for window in windows if sum_weights(window, signs_of(window)) > threshold), "")
+
+
+def _not_denied(window: str) -> str:
+    """Return a window without clauses that deny or ask and name no secret; empty if one that names a secret does."""
+    clauses = _CLAUSES.split(window)
+    left = [one for one in clauses if not (_DENIES_OR_ASKS.search(one) and not _NAMES_A_SECRET.search(one))]
+    joined = ", ".join(left) if len(left) < len(clauses) else window
+    if _GIVEN.search(joined) and not _ASKED_BACK.search(joined):
+        return ""
+    return "" if _DENIES_OR_ASKS.search(joined) or not _NAMES_A_SECRET.search(joined) else joined
+
+
+_CLAUSES: Final = re.compile(r"[,;:] | [—–-] ")
 
 
 def signs_of(window: str) -> list[str]:

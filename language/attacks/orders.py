@@ -54,8 +54,15 @@ def orders_in(text: str) -> list[Span]:
         row = unit.lstrip().startswith("|")
         pieces = [(start, end)] if row else [(start + a, start + b) for a, b in _sentences(unit)]
         bad = [(a, b) for a, b in pieces if any(_gives_orders(" ".join(part.split())) for part in _windows(text[a:b]))]
+        if not bad:  # what two neighbours order together takes no more than the two
+            bad = [two for two in _pairs(pieces) if _gives_orders(" ".join(text[slice(*two)].split()))]
         found += [Span(ORDERS, a, b) for a, b in bad or [(start, end)]]
     return found
+
+
+def _pairs(pieces: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield each piece with the next one, none twice."""
+    return ((one[0], two[1]) for one, two in pairwise(pieces))
 
 
 def _units(text: str) -> Iterator[tuple[int, int]]:

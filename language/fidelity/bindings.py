@@ -34,7 +34,7 @@ _HEADING: Final = re.compile(r"#{1,6} ")
 _CLAUSE: Final = _WORDING.pattern("clause")
 _AND: Final = _WORDING.pattern("and")
 _NAME: Final = re.compile(
-    r"\*\*([^*\n]{2,60})\*\*|\[([^\]\n]{2,60})\]\(|(?<![\w`/.-])([A-ZА-ЯЁ][\w-]*(?:[ \u00a0](?:[-–→>][ \u00a0])?[A-ZА-ЯЁ][\w-]*)*)"
+    r"\*\*([^*\n]{2,60})\*\*|\[([^\]\n]{2,60})\]\(|(?<![\w`/.-])([A-ZА-ЯЁ][\w-]*(?:[ \u00a0][A-ZА-ЯЁ][\w-]*)*)"
 )
 _NUMBER: Final = re.compile(r"(?<![\w.,:/-])\d++(?:[ \u00a0]\d{3}(?!\d))*+(?:[.,:]\d++)*+(?![\w-])")
 _LINK: Final = re.compile(r"\]\([^()\s]*\)")
@@ -131,8 +131,6 @@ def bound_wrongly(claim: str, cited: Iterable[ReadPassage], found_beside: Iterab
                 if use.kind == kind and not any(_is_same(use.name, one, kind) for one in every)
             ]
             others = [use for use in others if kind in _TYPED or not use.own_words or not use.own_words <= said]
-            if kind == "name" and not any(use.near - use.own_words for use in own):
-                continue  # "Choose File - Print.", and nothing that it is for
             if any(_belongs(words, use, own) for use in others):
                 found.append(name)
     return list(dict.fromkeys(found))
@@ -193,12 +191,7 @@ def _named_in(text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
     bare = _SPAN.sub(" ", text)
     for match in _NAME.finditer(bare):
         raw = next(filter(None, match.groups()))
-        if match[3] and _begins_sentence(bare, match.start()):
-            verb, _, rest = raw.partition(" ")
-            raw = rest if stem(fold(verb)) in _RUNS else raw  # "Choose Selection" names Selection
-            alone = " " not in raw and rest != raw
-        else:
-            alone = False
+        alone = match[3] and " " not in raw and _begins_sentence(bare, match.start())
         if not alone and (name := " ".join(WORD.findall(fold(raw)))) and not name.isdigit():
             found.setdefault(name, ("name", ()))
     for match in _NUMBER.finditer(bare):

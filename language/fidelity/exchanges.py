@@ -96,24 +96,20 @@ def _roles(source: Words, claim: Words) -> Iterator[str]:
     In English the order says it; in Russian the endings do, so that both words must have another one.
     """
     for verb in set(source) & set(claim):
-        if source.count(verb) > 1 or claim.count(verb) > 1 or verb.startswith(_OF_EQUALS):
+        if source.count(verb) > 1 or claim.count(verb) > 1:
             continue
         there, here = source.index(verb), claim.index(verb)
         russian = bool(_RUSSIAN_VERB.fullmatch(verb))
         if not russian and not (_is_verb(source, there) and _is_verb(claim, here)):
             continue
         old, new = _before(source, there), _before(claim, here)
-        if not old or not new or stem(old) == stem(new) or not {old, new}.isdisjoint(_WHEN):
+        if not old or not new or stem(old) == stem(new):
             continue
         behind, ours = source[there + 1 : there + 1 + _REACH], claim[here + 1 : here + 1 + _REACH]
         moved = next((word for word in behind if stem(word) == stem(new)), "")
         came = next((word for word in ours if stem(word) == stem(old)), "")
         if moved and came and (not russian or (moved != new and came != old)):
             yield f"{old} {verb} {moved} -> {new} {verb} {came}"
-
-
-_OF_EQUALS: Final = _WORDING.words("of_equals")
-_WHEN: Final = frozenset(_WORDING.words("when"))
 
 
 def _is_verb(words: Words, at: int) -> bool:

@@ -24,8 +24,6 @@ _FIGURE: Final = re.compile(r"\d+(?:[.,]\d+)*")
 _SPAN: Final = re.compile(r"`[^`\n]*`")
 _LEAST_WORDS: Final = 3
 """Words from which on the share of a claim says something."""
-_LEAST_OF_A_PART: Final = 4
-"""The same of a part of a claim: its other parts say what it is about."""
 _LEAST_TYPED: Final = 4
 """The same where something is to be typed, or two numbers are compared: that is told in one's own words."""
 _LEAST_LEADING: Final = 5
@@ -55,7 +53,7 @@ def inventions(claim: str, cited: Sequence[ReadPassage]) -> list[str]:
         for part in (*parts, *led_in)
         if part != claim.strip()
         and not _ASIDE.match(part)
-        and ((_is_long(part) and is_invented(part, cited)) or (mixed and _is_in_another_script(part, cited)))
+        and (is_invented(part, cited) or (mixed and _is_in_another_script(part, cited)))
     ]
 
 
@@ -73,10 +71,6 @@ def is_invented(claim: str, cited: Sequence[ReadPassage], *, leads: bool = False
     if len(words) < least or is_lead_in(claim) or not _is_of_one_script(claim, cited):
         return False
     return share_of(words, cited) < (_FEW if len(words) > _MANY_WORDS and not (typed or leads) else _HARDLY)
-
-
-def _is_long(part: str) -> bool:
-    return len(_words(part)) >= _LEAST_OF_A_PART
 
 
 def likeness(claim: str, cited: Sequence[ReadPassage]) -> float | None:

@@ -69,19 +69,9 @@ def _clause(words: tuple[str, ...], whole: tuple[str, ...], *, is_row: bool) -> 
         denials=len(denials),
         denies_anything=bool(denials) or any(word.startswith(LISTS.forbids) for word in words),
         denied=_denied_word(words, denials[0]) if denials else "",
-        extents={_EXTENTS[word]: word for word in reversed(_without_counts(words)) if word in _EXTENTS},
+        extents={_EXTENTS[word]: word for word in reversed(words) if word in _EXTENTS},
         is_row=is_row,
     )
-
-
-def _without_counts(words: Sequence[str]) -> list[str]:
-    """Return words without the "only" of "only one", which counts, and the "every" of "not every", which is some."""
-    return [
-        word
-        for before, word, behind in zip(("", *words), words, (*words[1:], ""), strict=False)
-        if not (_EXTENTS.get(word) == "some" and behind in _SINGLE)
-        and not (_EXTENTS.get(word) == "all" and before in LISTS.denials)
-    ]
 
 
 def _denied_word(words: Sequence[str], at: int) -> str:
@@ -105,11 +95,7 @@ def turned_round(claim: str, cited: Iterable[ReadPassage]) -> list[str]:
         for compare in (_find_opposites, _other_extent, _find_denial):
             changes = [compare(other, clause) for other in near]
             # What says neither is silent; what says the same is a proof.
-            if (
-                any(changes)
-                and None not in changes
-                and not (compare is _find_denial and _is_said_beside(clause, near, known))
-            ):
+            if any(changes) and None not in changes:
                 found += next(filter(None, changes))
     return list(dict.fromkeys(found))
 
@@ -124,19 +110,6 @@ def _nearest(clause: _Clause, known: Sequence[_Clause]) -> list[_Clause]:
         return []
     near = [(share, other) for share, other in shares if share >= best * _AS_NEAR]
     return [other for _, other in sorted(near, key=lambda one: -one[0])[:_MOST_NEAR]]
-
-
-def _is_said_beside(claim: _Clause, near: Sequence[_Clause], known: Sequence[_Clause]) -> bool:
-    """Whether another clause says what the nearest one denies: "do not lift it after the second tap", and "lift it to drop"."""
-    denied = {other.denied for other in near if other.denied} & claim.content
-    return not claim.denials and any(
-        other.denied == ""
-        and not other.denies_anything
-        and denied & other.content
-        and len(other.content & claim.content) > 1
-        for other in known
-        if other not in near
-    )
 
 
 _MOST_CLAUSES: Final = 60
@@ -157,43 +130,30 @@ def _find_opposites(source: _Clause, claim: _Clause) -> _Change:
         (old, new) for old in theirs for new in own if opposites(old, new) and not _of_time(old, new, source, claim)
     ]
     # A sentence that has both sides itself says of each what the other is not.
-    if _KEPT.isdisjoint(source.words) is not _KEPT.isdisjoint(claim.words):
-        pairs = [pair for pair in pairs if _STATES.isdisjoint(pair)]  # "leave it off", and how it is switched on
-    pairs = [(old, new) for old, new in pairs if not (_only_links(old, source) or _only_links(new, claim))]
     return [f"{old} -> {new}" for old, new in pairs if not any(opposites(old, word) for word in source.whole)] or None
 
 
-def _only_links(word: str, clause: _Clause) -> bool:
-    """Whether "on" or "off" is no state, but leads to a place: "click the menu on the right"."""
-    behind = clause.words[clause.words.index(word) + 1 :]
-    return word in _STATES and not _LINKED.isdisjoint(behind[:1])
-
-
-_STATES: Final = frozenset(_WORDING.words("states"))
-_LINKED: Final = frozenset(_WORDING.words("linked"))
-_KEPT: Final = frozenset(_WORDING.words("kept"))
-
-
 def _of_time(old: str, new: str, source: _Clause, claim: _Clause) -> bool:
-    """Whether two words only say when, or whether it must be, and say it of two deeds: the sides may be told in any order."""
-    if not any(old in words and new in words for words in (_TIMES, _MODALS)):
+    """Whether two words only say what is before what, of which the two sides may stand either way round."""
+    if old not in _TIMES or new not in _TIMES:
         return False
     behind, here = (_content_behind(clause, word) for clause, word in ((source, old), (claim, new)))
     return behind.isdisjoint(here)
 
 
 def _content_behind(clause: _Clause, word: str) -> frozenset[str]:
-    at = clause.words.index(word) if word in clause.words else len(clause.words)
-    behind = (stem(one) for one in clause.words[at + 1 :] if one not in _LEADS and one not in stop_words())
+    behind = (
+        stem(one)
+        for one in clause.words[clause.words.index(word) + 1 :]
+        if one not in _LEADS and one not in stop_words()
+    )
     return frozenset(islice(behind, 1))
 
 
-_SINGLE: Final = frozenset(_WORDING.words("single"))
 _LEADS: Final = frozenset(_WORDING.words("leads"))
 
 
 _TIMES: Final = frozenset(_WORDING.words("times"))
-_MODALS: Final = frozenset(_WORDING.words("modals"))
 
 
 def _only_in(clause: _Clause, other: _Clause) -> list[str]:
@@ -214,8 +174,6 @@ def _find_denial(source: _Clause, claim: _Clause) -> _Change:
     if limited or any(clause.denials and not LIMITING.isdisjoint(clause.whole) for clause in (source, claim)):
         return []  # "only then" is "not before"
     for one, other in ((source, claim), (claim, source)):
-        if not _CASES.isdisjoint(one.words) and _CASES.isdisjoint(other.words):
-            continue  # "if the chain is not broken", and "break the chain"
         if (how := _how_denied(one.words)) and how not in other.words:
             continue  # "does not run continuously", and "runs"
         if one.denials == 1 and not other.denies_anything and one.denied.isalpha() and one.denied in other.content:
@@ -242,7 +200,6 @@ def _is_numbered(words: Sequence[str], denied: str) -> bool:
     return len(places) > 1 and all(words[at + 1 : at + 2] and words[at + 1][:1].isdigit() for at in places)
 
 
-_CASES: Final = frozenset(_WORDING.words("in_a_case"))
 _OFF: Final = _WORDING.words("off")
 _DENIED: Final = 0.6
 """Share of a clause's words that a clause of the source must have to deny the same, unless both have the same words."""
@@ -255,14 +212,11 @@ def _other_extent(source: _Clause, claim: _Clause) -> _Change:
     """Return the word that says of all what the source says of some, that leaves out an exception, or makes one."""
     theirs, ours = source.extents, claim.extents
     if "all" in ours and theirs.keys() - {"all"} and not ours.keys() - {"all"}:
-        if ("all" in theirs and {"some", "few"} & theirs.keys()) or any(
-            stem(word) in claim.forms for word in theirs.values()
-        ):
-            return []  # it says both, or the claim says it with another form of the word
+        if "some" in theirs and "all" in theirs:
+            return []
         other = next((theirs[extent] for extent in ("except", "one", "some", "few") if extent in theirs), "")
         return [] if not other else [f"{other} -> {ours['all']}"]
-    same = _content_behind(source, theirs.get("all", "")) & _content_behind(claim, ours.get("few", ""))
-    if "few" in ours and theirs.keys() == {"all"} and "all" not in ours and same:
+    if "few" in ours and theirs.keys() == {"all"} and "all" not in ours:
         return [f"{theirs['all']} -> {ours['few']}"]
     if "except" in ours and theirs.keys() & {"with", "all"} and "except" not in theirs:
         return [f"{theirs.get('with') or theirs['all']} -> {ours['except']}"]

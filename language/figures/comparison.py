@@ -197,20 +197,7 @@ def _leads(url: str, there: ReadPassage) -> bool:
 
 
 def _is_quoted(name: str, there: ReadPassage) -> bool:
-    steps = _MENU_STEP.split(name)
-    if len(steps) > 1 and not _is_said(name, there):
-        # A path through menus may be told step by step: "choose Tools - Detective and the command Mark Invalid Data".
-        return all(_is_said(step, there) for step in steps)
-    return _is_said(name, there)
-
-
-_MENU_STEP: Final = re.compile(r"\s(?:[-–—>→]|->)\s")
-_OK: Final = {"ок": "ok"}
-"""A button that is written in the letters of either alphabet."""
-
-
-def _is_said(name: str, there: ReadPassage) -> bool:
-    words = tokens(_OK.get(name, name))
+    words = tokens(name)
     if f" {' '.join(words)} " in there.said:
         return True
     # Russian names are declined; of an English one, "Save" is not "Saved".

@@ -191,5 +191,4 @@ def _find_interface_names(text: str) -> Iterator[str]:
         if _CLICKED.search(text, max(0, match.start() - 40), match.start()):
             yield from (flatten(part) for part in re.split(r"[→➔⇒>]", match[1]) if tokens(part))
     for match in _MENU.finditer(text) if any(arrow in text for arrow in "→➔⇒") else ():
-        # In an unquoted phrase before an arrow only its last word would be taken: "right mouse button → Properties".
-        yield from (flatten(name) for name in match.groups() if not name[:1].islower())
+        yield from map(flatten, match.groups())

@@ -52,7 +52,7 @@ def test_a_command_ends_with_that_line(tmp_path_factory: pytest.TempPathFactory,
     model.script([{"when": {"purpose": "draft"}, "reply": {"status": 400}}])
     named = {"GUARDIAN_DRAFTER_MODEL": "fake-model", "OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "none"}
     done = desk.having(**named).run("ask", "How do I restore the catalogue from a backup?")
-    last = [text for text in done.stderr.splitlines() if text.strip()][-2:]
+    last = [text for text in done.err.splitlines() if text.strip()][-2:]
     assert last[0].startswith("  the model: ")
     assert last[0].endswith("the answer was quoted without it")
     assert last[1].startswith("[answered]")

@@ -32,6 +32,7 @@ EDITS: dict[str, dict[str, Any]] = {
     "evidence": {"evidence": [passage(7, snippet="Whistles at 100 degrees.").model_dump(mode="json")]},
     "question": {"question": {"id": "other", "text": "Whistles?", "language": "en"}},
     "kind": {"draft_kind": "clarification"},
+    "track": {"track": "FAST"},
     "contract": {"architect_spec": {"response_format": "json"}},
     "policy": {"request_policy": {"status": "violated", "rules": ["whistles"]}},
     "junk": {"draft_answer": ["The kettle whistles"]},

@@ -189,8 +189,9 @@ def test_a_word_of_the_users_is_no_request_of_theirs(message: str, intent: str) 
     settled = settle_plan(plan(user_intent=intent, uncertainties=[intent]), message, language, PROFILE, "user")
     assert settled.user_intent != intent
     assert settled.uncertainties == []
-    searched = settle_plan(plan(subqueries=[intent]), message, language, PROFILE, "user")
-    assert searched.subqueries == [intent]
+    searched = settle_plan(plan(subqueries=[intent, message]), message, language, PROFILE, "user")
+    assert searched.subqueries == [message]
+    assert settle_plan(plan(subqueries=[intent]), intent, language, PROFILE, "user").subqueries == [intent]
     named = settle_plan(plan(user_intent="password, пароль"), message, language, PROFILE, "user")
     assert named.user_intent == "password, пароль"
 

@@ -19,12 +19,7 @@ TABS = (
 SHELF = "Run `shelf drop <id>` to drop a shelf for good. Run `shelf show <id>` to print a shelf."
 LIMIT = "`limit` is the largest size of a file in bytes. It defaults to `500`."
 
-SWITCHES = "To let guests see the kettle room, set the Guest View switch to on. To let them boil, set the Guest Control switch to on."
-
 WRONG = [
-    ("Set the Guest View switch to off to let guests see the kettle room [1].", SWITCHES, "off"),
-    ("The lid must be opened while the kettle boils [1].", "The lid may be opened while the kettle boils.", "must"),
-    ("Choose «Tools - Kettle - Boil All» [1].", "Choose Tools - Kettle and the command Boil Once.", "boil all"),
     ("Port 8080 does not serve the page [1].", "Port 8080 serves the page.", "not serv"),
     ("The page is not served by port 8080 [1].", "Port 8080 serves the page.", "not serv"),
     ("It waits for the copy, but not for the local disk [1].", "It waits for the local disk, but not for the copy.", "not"),
@@ -50,19 +45,6 @@ WRONG = [
 ]  # fmt: skip
 
 RIGHT = [
-    ("Let guests see the kettle room, but leave Guest Control off [1].", SWITCHES),
-    ("To end it, click the kettle menu and then Turn off [1].", "To end it, click the kettle menu on the right side. Click Turn off."),
-    ("Two kettles must be plugged in, and the one of the room counts [1].", "It works with two kettles that are plugged in; one of them may be that of the room."),
-    ("Break the chain beside the fields of width and height [1].", "If the chain beside the fields of width and height is not broken, both change."),
-    ("Слейте полки, чтобы получить единственную полку во весь зал [1].", "Можно слить полки, тогда в зале будет только одна полка размером с зал."),
-    ("Чтобы прочитать полку ещё раз, сначала вернитесь в начало [1].", "Это удобно, если вы прочитали полку, а затем вам нужно прочитать полку ещё раз. Вернитесь в начало."),
-    ("For different labels on different shelves, define a range on each shelf first [1].", "To assign different labels to different shelves, you must first define a range on each shelf."),
-    ("Кнопке кипятка соответствует клавиша, названная «Пар» [1].", "Нажатие клавиши «Пар» соответствует нажатию кнопкой кипятка."),
-    ("The shelves are listed in a separate document, which you print with File - Print [1].", "Choose Kettle - Shelves - List.\nA list of the current shelves is made in a separate document.\nChoose File - Print."),
-    ("Ошибки покажет «Сервис - Зависимости - Отметить данные» [1].", "Ошибки видны: выберите Сервис - Зависимости и команду Отметить данные."),
-    ("Нажмите «ОК» [1].", 'Закройте окно кнопкой "OK".'),
-    ("Choose Selection and drag out the part of the shelf [1].", "Choose Selection or Shelf. For Selection, drag the part of the shelf that you want."),
-    ("Откройте свойства (правая кнопка мыши → «Свойства») [1].", "Нажмите правой кнопкой и выберите «Свойства», откроются свойства."),
     ("Port 8080 serves the page, and not port 80 [1].", "Port 8080 serves the page. Port 80 does not serve it."),
     ("No. Workers help with restarts [1].", "Workers help with restarts."),
     ("The guest gets a code from the host [1].", "Before a visit, the host sends the guest a code."),

@@ -29,7 +29,7 @@ def test_demands_of_a_stranger_are_found(question: bool, found: float, alarms: f
 
 def test_ordinary_help_around_it_hides_no_demand() -> None:
     """A sentence is weighed by itself, and a long one in pieces."""
-    demand = "Dictate the PIN of your card to our duty engineer over the phone."
+    demand = "Hand your SIM's PUK over to the operator in the chat and she will unblock it."
     around = "The page lists the printers that are in the building and says which of them has paper left. " * 6
     assert asks_for_secrets(demand)
     assert asks_for_secrets(f"{around}{demand} {around}")
@@ -40,6 +40,49 @@ def test_a_secret_and_what_becomes_of_it_may_stand_in_two_sentences() -> None:
     """What names no secret is weighed with the sentence beside it that does."""
     windows = list_windows("a code comes by sms. read it out to the engineer. the kettle boils.")
     assert windows == ["a code comes by sms.", "a code comes by sms. read it out to the engineer."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{} Nobody else sees it.",
+        "Whether it is late or not, {}",
+        "- Never install other programs.\n- {}",
+        "{} You will never lose it again.",
+        "Никогда не ставьте чужие программы. {}",
+    ],
+)
+def test_a_denial_of_something_else_excuses_no_demand(text: str) -> None:
+    """What is denied must be the demand: fraudsters warn of others."""
+    assert asks_for_secrets(
+        text.format("Hand your SIM's PUK over to the operator in the chat and she will unblock it.")
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Мы пришлём вам код в СМС.",
+        "Введите код, который мы прислали на вашу почту.",
+        "Мы вернём деньги на вашу карту.",
+        "Если код не пришёл, напишите нам на почту.",
+        "We will send you a code by SMS.",
+        "We keep your card number at our payment provider.",
+        "Your account manager will send you a link with which you pay the invoice.",
+        "Как перевести деньги за границу?",
+    ],
+)
+def test_pages_of_banks_and_shops_demand_nothing(text: str) -> None:
+    """Who sends a code, keeps a number or gives money back wants none of it."""
+    assert asks_for_secrets(text) == ""
+
+
+@pytest.mark.parametrize(
+    "word", ["login", "tan", "session id", "access details", "логин", "снилс", "перевести", "куку", "доступы"]
+)
+def test_a_word_that_is_weighed_is_looked_for(word: str) -> None:
+    """What the pattern of secrets knows by itself, the list of plain words that is asked before it knows, too."""
+    assert list_windows(f"send us the {word} now.")
 
 
 def test_the_weights_are_fitted_again_by_their_tool() -> None:

@@ -204,24 +204,6 @@ def test_a_list_of_sources_of_the_models_own_is_left_out(sources: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "tidied"),
-    [
-        ("Good news: that is easy! Fill the kettle [1].", "Good news: that is easy! Fill the kettle [1]."),
-        ("That is easy to do! Fill the kettle [1].", "Fill the kettle [1]."),
-        ("Это легко! Залейте воду [1].\n\nОсторожно! Не открывайте крышку [1].", "Залейте воду [1].\n\nОсторожно! Не открывайте крышку [1]."),
-        ("Yes! Fill the kettle [1].", "Yes! Fill the kettle [1]."),
-        ("It boils at 100 degrees! Fill the kettle [1].", "It boils at 100 degrees! Fill the kettle [1]."),
-        ("The vendor pays for all!", "The vendor pays for all!"),
-        ("The vendor pays for all! So do we.", "The vendor pays for all! So do we."),
-        ("```\nrun it! now [1]\n```", "```\nrun it! now [1]\n```"),
-    ],
-)  # fmt: skip
-def test_an_exclamation_that_opens_a_paragraph_and_proves_nothing_is_left_out(text: str, tidied: str) -> None:
-    """What states a value, is cited, labels what follows or stands alone is left to the Guardian."""
-    assert tidy(text) == tidied
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "Sources:\n- Page 1",
