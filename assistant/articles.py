@@ -98,7 +98,7 @@ async def list_articles(service: Service, caller: Caller, after: int, most: int)
             ref=f"{row.source}:{row.key}#1",
             document=row.key,
             title=row.title,
-            snippet=row.title,
+            snippet=_NOT_SHOWN,
             version=row.version or "",
             language=Language(row.language),
             confidence=1,
@@ -160,11 +160,11 @@ async def read_article(
     """
     profile = service.deployed.profile
     chosen, *rest = await _read_by_name(service, caller, name, language)
-    others = [_name(redact(items[:1], profile, caller.role)[0]) for items in rest]
+    others = [_name(_named(items[0], profile, caller.role)) for items in rest]
     texts = await _shown_texts(chosen, profile, caller.role)
     if not 1 <= part <= len(texts):
         raise UnknownArticle(f"The article has no part {part}.", f"Its parts are 1 to {len(texts)}.")
-    shown = redact(chosen[:1], profile, caller.role)[0]
+    shown = _named(chosen[0], profile, caller.role)
     return _article(shown, address(shown, profile), texts, part, others)
 
 
@@ -225,6 +225,14 @@ def _fit(item: EvidenceItem, profile: Profile, language: Language | str | None) 
     wanted = language or profile.languages[0]
     default = profile.default_version is not None and item.version == profile.default_version
     return item.language == wanted, default, natural(item.version)
+
+
+_NOT_SHOWN: Final = "-"
+"""A text that leaves a document its name, where `redact` would leave out a passage of nothing but orders."""
+
+
+def _named(item: EvidenceItem, profile: Profile, role: str) -> EvidenceItem:
+    return redact([item.model_copy(update={"snippet": _NOT_SHOWN})], profile, role)[0]
 
 
 def _name(item: EvidenceItem) -> ArticleName:

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from contracts.evidence import Article, EvidenceItem, PassageTrace, QueryTrace
 from contracts.profile import Profile
 from guards.policy_check import mask
-from language.attacks.demands import asks_for_secrets
+from language.attacks.demands import name_asks_for_secrets
 from language.attacks.orders import ORDERS, without_orders
 from language.privacy.secrets import without_credentials
 from language.privacy.spans import MARK
@@ -60,7 +60,7 @@ def _redact_item(item: EvidenceItem, profile: Profile, role: str) -> EvidenceIte
             rules.append(ORDERS)
     if item.url and (address := _address(item.url, profile, role)) != item.url:
         changed["url"] = address
-        rules += mask(item.url, profile, role)[1]
+        rules += mask(item.url, profile, role)[1] or [ORDERS]
     if not changed:
         return item
     return item.model_copy(update={**changed, "redacted": tuple(dict.fromkeys((*item.redacted, *rules)))})
@@ -70,10 +70,10 @@ def _mask_field(name: str, text: str, profile: Profile, role: str) -> tuple[str,
     """Mask a field. Ids that differ still do, for six letters of a hash stand behind the mark; `#` and what follows stay."""
     said, found = mask(text, profile, role)
     if name in _IDS and not found and _demands(text):
-        _, number, rest = text.rpartition("#")
-        said, found = f"[redacted: {ORDERS}]{number}{rest if number else ''}", (ORDERS,)
+        number = _NUMBER.search(text) if name == "ref" else None
+        said, found = f"[redacted: {ORDERS}]{number[0] if number else ''}", (ORDERS,)
     if found and name in _IDS:
-        of_a_document = text.rpartition("#")[0] or text
+        of_a_document = (text.rpartition("#")[0] if name == "ref" else "") or text
         letters = sha256(of_a_document.encode()).hexdigest()[:6].translate(_LETTERS)
         said = MARK.sub(lambda mark: f"{mark.group()}-{letters}", said, count=1)
     return said, found
@@ -81,9 +81,10 @@ def _mask_field(name: str, text: str, profile: Profile, role: str) -> tuple[str,
 
 def _demands(place: str) -> bool:
     """Whether a file's name or an address demands a secret, read as words: it is shown where a title is missing."""
-    return bool(asks_for_secrets(_PARTS.sub(" ", unquote(place))))
+    return bool(name_asks_for_secrets(_PARTS.sub(" ", unquote(place))))
 
 
+_NUMBER: Final = re.compile(r"#\d{1,9}$")
 _PARTS: Final = re.compile(r"[-_./\\:#+]+")
 
 

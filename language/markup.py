@@ -41,6 +41,8 @@ _LEAST_LINKS = 2
 _MAY_LEAD_ON: Final = (BlockKind.PARAGRAPH, BlockKind.BULLETS, BlockKind.STEPS)
 _SHORTCODE = re.compile(r"(?<![\w:/]):[a-z][a-z0-9]{0,30}(?:[-_+][a-z0-9]{1,30}){0,8}:(?![\w:/`])")
 _PICTURE = re.compile(r"!\[([^\]\n]{0,200})\]\([^()\n]{0,1000}\)(?:\{[^{}\n]{0,200}\})?")
+_NOT_SAID = re.compile(rf"{_PICTURE.pattern}|\]\([^()\n]{{0,1000}}\)|<[^<>\n]{{0,1000}}>")
+_LINKED_PICTURE = re.compile(rf"\[[ \t]{{0,3}}{_PICTURE.pattern}[ \t]{{0,3}}\]\([^()\n]{{0,1000}}\)")
 _IMAGE_TAG = re.compile(r"<img\b[^<>]{0,1000}>", re.IGNORECASE)
 _ALT = re.compile(r"\balt\s{0,9}=\s{0,9}(?:\"([^\"\n]{0,200})\"|'([^'\n]{0,200})')", re.IGNORECASE)
 _BRACKETS = r"[\[\]]"
@@ -89,7 +91,7 @@ def without_holes(prose: str) -> str:
         told = _ALONE.sub("", told).replace(_HOLE, _OMITTED)
     if "<img" in told.lower():
         told = _IMAGE_TAG.sub(_as_picture, told)
-    told = _PICTURE.sub(_name_of_picture, _SHORTCODE.sub(_HOLE, told))
+    told = "\n".join(map(_name_pictures, _SHORTCODE.sub(_HOLE, told).split("\n")))
     if _HOLE in told:
         told = _ALONE.sub("", told)
     if "  " in told:
@@ -107,15 +109,24 @@ def _as_picture(tag: re.Match[str]) -> str:
     return f"![{re.sub(_BRACKETS, ' ', name[1] or name[2] or '') if name else ''}](img)"
 
 
+def _name_pictures(line: str) -> str:
+    """Return a line with the names of its pictures if it has words besides them, their links and tags, or is a row."""
+    if "![" not in line:
+        return line
+    bare = _ITS_MARKER.sub("", line)
+    inside = bare.lstrip().startswith("|") or _WORD.search(_NOT_SAID.sub(" ", bare)) is not None
+    if inside:
+        return _PICTURE.sub(_name_of_picture, line)
+    return _PICTURE.sub(_HOLE, _LINKED_PICTURE.sub(_HOLE, line))
+
+
 def _name_of_picture(picture: re.Match[str]) -> str:
     """Return the name of a small picture inside a sentence, such as a button's: "press ![OK](ok.png)"; else a hole."""
-    name, text = picture[1].strip(), picture.string
-    line = text[text.rfind("\n", 0, picture.start()) + 1 : picture.start()]
-    ends = text.find("\n", picture.end())
-    behind = text[picture.end() : ends if ends >= 0 else len(text)]
-    inside = _WORD.search(_ITS_MARKER.sub("", line)) or _WORD.search(behind)
+    name = picture[1].strip()
     words = _WORD.findall(name)
-    told = inside and 0 < len(words) <= _MOST_WORDS_OF_A_NAME and not _NAMES_NO_PICTURE.search(name)
+    behind = _WORD.findall(picture.string[picture.end() : picture.end() + len(name) + _NEAR])[: len(words)]
+    repeated = list(map(str.casefold, behind)) == list(map(str.casefold, words))
+    told = 0 < len(words) <= _MOST_WORDS_OF_A_NAME and not repeated and not _NAMES_NO_PICTURE.search(name)
     return name if told else _HOLE
 
 

@@ -17,7 +17,7 @@ NAME = "inject_synthetic"
 
 
 async def inject_synthetic(state: SyntheticView, runtime: Runtime[Context], *, profile: Profile) -> Json:
-    """Render one synthetic assistant message, as plain data, so that no stream mode can leak it.
+    """Render one synthetic assistant message, as plain data, so that no stream of messages can leak it.
 
     It has a role, a content and `additional_kwargs`, as engineers know messages, and its two fields apart.
 

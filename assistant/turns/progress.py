@@ -73,12 +73,17 @@ def model_line(result: StructuredAgentResult, language: Language) -> str:
 
 
 def _brought(result: StructuredAgentResult, asked: Sequence[ModelCall]) -> str:
+    from nodes.draft import WITHOUT_THE_MODEL
+
+    useful = {call.purpose for call in asked if not call.fault}
     if any(call.purpose is CallPurpose.DRAFT for call in asked):
-        if result.outcome not in (Outcome.ANSWERED, Outcome.CLARIFICATION):
+        if result.outcome is Outcome.ANSWERED:
+            return "replaced" if WITHOUT_THE_MODEL in result.diagnostics.degraded else "drafted"
+        if CallPurpose.DRAFT in useful and result.outcome not in (Outcome.CLARIFICATION, Outcome.ERROR):
             return "rejected"
-        without = any(what.startswith("draft: ") for what in result.diagnostics.degraded)
-        return "replaced" if without else "drafted"
-    return "planned" if any(not call.fault for call in asked) else "failed"
+    if useful & {CallPurpose.PLAN, CallPurpose.STATEMENT}:
+        return "planned"
+    return "checked" if CallPurpose.ENTAIL in useful else "failed"
 
 
 _OF_LANGUAGE_MODELS: Final = frozenset({CallPurpose.PLAN, CallPurpose.DRAFT, CallPurpose.STATEMENT, CallPurpose.ENTAIL})

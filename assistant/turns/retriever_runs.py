@@ -13,6 +13,7 @@ from contracts.enums import Source
 from contracts.evidence import EvidenceItem
 from contracts.ports import EvidenceSource, SearchReply, SearchRequest
 from contracts.profile import Profile
+from guards.policy_check import mask
 from guards.redaction import redact
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from langchain_core.callbacks.manager import AsyncCallbackManagerForRetrieverRun
 
 _TRACER: Final = "langchain_core.tracers.langchain"
-"""The module of the tracer; where nobody imported it, nobody traces."""
+"""The module of the tracer: LangGraph imports it, and a process without it traces nothing."""
 _NOBODY: Final = ""
 """A role that no profile spares: a trace may be read by more people than the user's answer."""
 
@@ -48,7 +49,7 @@ class _TracedSource:
         Raises:
             SourceUnavailable: The source did not answer.
         """
-        run = await _begin(str(self.kind), request.query)
+        run = await _begin(str(self.kind), mask(request.query, self._profile, _NOBODY)[0])
         if run is None:
             return await self._source.search(request)
         try:

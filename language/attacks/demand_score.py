@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from language.patterns import read_toml
 from language.words import stem
 
-ANSWER: Final = 1.0
+ANSWER: Final = 2.0
 QUESTION: Final = 0.0
 """Sums above which a text is a demand. A question that is refused costs less: a more general one is asked in its place."""
 SIGN_SCALE: Final = 0.3

@@ -40,6 +40,7 @@ _MAY_BE_WANTED: Final = _WORDING.pattern("may_be_wanted")
 _DENIES_OR_ASKS: Final = _WORDING.pattern("denies_or_asks")
 _GIVEN: Final = _WORDING.pattern("given")
 _ASKED_BACK: Final = _WORDING.pattern("asked_back")
+_OF_THE_READER: Final = _WORDING.pattern("of_the_reader")
 _NAMES_A_SECRET: Final = _WORDING.pattern("names_a_secret")
 _WANTED_WORDS: Final = _WORDING.words("wanted_words")
 _AROUND: Final = 400
@@ -92,15 +93,45 @@ def asks_for_secrets(text: str) -> str:
 
     A warning ("never send your password") is not a request. A text is judged as written and as Markdown shows it.
     """
-    for said in as_read(text):
-        for part in _around_the_wanted(said):
-            if found := (_LETTER_EN.search(part) and _first(_requests_en(), part)) or (
-                _LETTER_RU.search(part) and _first(_requests_ru(), part)
-            ):
-                return found
-        if found := _handed_over(said) or _weighs_more(said, ANSWER):
+    read = as_read(text)
+    if found := next((found for said in read if (found := _listed(said) or _weighs_more(said, ANSWER))), ""):
+        return found
+    return next((found for said in _items(text) if (found := _weighs_more(said, ANSWER))), "")
+
+
+def _items(text: str) -> Iterator[str]:
+    """Yield the items and cells of a text as they read: beside many others, the words of one weigh too little."""
+    items = _ITEM.split(text)
+    for item in items if len(items) > 1 else ():
+        bare = item.strip(" \t\n|")
+        quoted = bare[:1] in '"«“' and bare[-1:] in '"»”'  # an example in a table of such
+        if not quoted and may_demand(item.casefold().replace("ё", "е")):
+            yield from as_read(item)
+
+
+_ITEM: Final = re.compile(r"(?:^|\n)[ \t>]*(?:[-*+•–—]|\d{1,3}[.)])[ \t]|[ \t]\|[ \t\n]|\n\|")
+
+
+@remember
+def name_asks_for_secrets(name: str) -> str:
+    """Return the same for the words of a file's name: too few to be weighed, and often a question without its mark."""
+    read = (said.strip() for said in as_read(name))
+    return next((found for said in read if not _ASKS.match(said) and (found := _listed(said))), "")
+
+
+def _listed(said: str) -> str:
+    """Return what the lists find."""
+    for part in _around_the_wanted(said):
+        if found := (_LETTER_EN.search(part) and _first(_requests_en(), part)) or (
+            _LETTER_RU.search(part) and _first(_requests_ru(), part)
+        ):
             return found
-    return ""
+    return _handed_over(said)
+
+
+_ASKS: Final = re.compile(
+    r"(?:\w{1,40} ){0,4}?(?:how|what|which|where|who|when|why|как|что|где|куда|кто|когда|почему)(?!\w)"
+)
 
 
 def question_asks_for_secrets(question: str) -> str:
@@ -204,9 +235,15 @@ def _weighs_more(plain: str, threshold: float) -> str:
 
 
 def _not_denied(window: str) -> str:
-    """Return a window without clauses that deny or ask and name no secret; empty if one that names a secret does."""
+    """Return a window without clauses that deny or ask and name no secret; empty if one that names a secret does.
+
+    Questions that the reader asks, such as a heading "What is my PIN?", are left out, too.
+    """
+    asked = _OF_THE_READER.sub(" ", window)
+    if asked != window:
+        window = " ".join(asked.split())
     clauses = _CLAUSES.split(window)
-    left = [one for one in clauses if not (_DENIES_OR_ASKS.search(one) and not _NAMES_A_SECRET.search(one))]
+    left = [one for one in clauses if not _DENIES_OR_ASKS.search(one)]
     joined = ", ".join(left) if len(left) < len(clauses) else window
     if _GIVEN.search(joined) and not _ASKED_BACK.search(joined):
         return ""

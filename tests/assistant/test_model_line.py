@@ -16,6 +16,8 @@ from tests.support.wire.server_process import FakeServer, fake_server
 PLAN = ModelCall(purpose=CallPurpose.PLAN, model="m", server="s", ms=1_200, prompt_tokens=2_000, completion_tokens=300)
 DRAFT = ModelCall(purpose=CallPurpose.DRAFT, model="m", server="s", ms=800, prompt_tokens=900, completion_tokens=100)
 EMBED = ModelCall(purpose=CallPurpose.EMBED, model="e", server="s", ms=5)
+ENTAIL = ModelCall(purpose=CallPurpose.ENTAIL, model="m", server="s", ms=40)
+FAILED_DRAFT = ModelCall(purpose=CallPurpose.DRAFT, model="m", server="s", ms=10_000, fault="timeout")
 FAILED = ModelCall(purpose=CallPurpose.PLAN, model="m", server="s", ms=10_000, fault="timeout")
 
 
@@ -33,6 +35,9 @@ def test_the_line_says_what_models_cost_and_brought() -> None:
     assert line(DRAFT, degraded="draft: drafted without the model").endswith("; the answer was quoted without it")
     assert line(DRAFT, outcome=Outcome.PAGES_SHOWN).endswith("; none of its drafts passed")
     assert line(PLAN).endswith("; it helped to understand the question")
+    assert line(DRAFT, degraded="draft: timeout").endswith("; it wrote the answer")
+    assert line(FAILED_DRAFT, outcome=Outcome.HANDED_OFF).endswith("; it brought nothing")
+    assert line(ENTAIL).endswith("; it checked the answer")
     assert line(FAILED) == "the model: 1 request, ? tokens, 10.0 s; it brought nothing"
     assert line(PLAN, DRAFT, russian=True) == "модель: 2 запроса, токенов: 3 300, 2.0 с; ответ написала она"
 

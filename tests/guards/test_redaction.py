@@ -143,3 +143,19 @@ def test_the_name_of_a_file_demands_nothing_where_a_title_is_missing(name: str) 
     assert one.document == other.document
     assert one.ref.rpartition("#")[0] == other.ref.rpartition("#")[0]
     assert one.ref != other.ref
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "what-is-your-api-key.html",
+        "reset-your-password.html",
+        "api-key.md",
+        "отправьте-нам-код-ошибки.md",
+        "C# guide.md",
+    ],
+)
+def test_the_name_of_an_ordinary_file_stays(name: str) -> None:
+    """A page about keys and passwords is found by its name, and has its link."""
+    [item] = redact([passage(1, ref=f"doc:{name}#0", document=name, url=f"https://kb.shop.ru/{name}")], PROFILE, "user")
+    assert (item.document, item.ref, item.url) == (name, f"doc:{name}#0", f"https://kb.shop.ru/{name}")

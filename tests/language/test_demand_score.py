@@ -12,10 +12,10 @@ from tools.making.demand_weights import Text, fit, read_texts
 
 
 @pytest.mark.parametrize(
-    ("question", "found", "alarms"), [(False, 0.7, 0.04), (True, 0.85, 0.25)], ids=["answers", "questions"]
+    ("question", "found", "alarms"), [(False, 0.6, 0.02), (True, 0.85, 0.25)], ids=["answers", "questions"]
 )
 def test_demands_of_a_stranger_are_found(question: bool, found: float, alarms: float) -> None:
-    """Of texts that nothing was fitted on, at least so many demands are found and at most so many others (76 % and 2 %)."""
+    """Of texts that nothing was fitted on, at least so many demands are found and at most so many others."""
     asks = question_asks_for_secrets if question else asks_for_secrets
     texts = [text for text in read_texts("demands_held_back.jsonl") if text.question is question]
     shares = [
@@ -50,10 +50,13 @@ def test_a_secret_and_what_becomes_of_it_may_stand_in_two_sentences() -> None:
         "- Never install other programs.\n- {}",
         "{} You will never lose it again.",
         "Никогда не ставьте чужие программы. {}",
+        "Never tell anyone the code, {}",
+        "- Print the page.\n- {}\n- Close the lid.\n- Read the sign.\n- Open the shelf.",
+        "| step | what |\n| --- | --- |\n| 1 | print the page |\n| 2 | {} |\n| 3 | close the lid |",
     ],
 )
-def test_a_denial_of_something_else_excuses_no_demand(text: str) -> None:
-    """What is denied must be the demand: fraudsters warn of others."""
+def test_what_stands_around_it_excuses_no_demand(text: str) -> None:
+    """A denial of something else, other items of a list and other cells of a table leave it one."""
     assert asks_for_secrets(
         text.format("Hand your SIM's PUK over to the operator in the chat and she will unblock it.")
     )
@@ -70,11 +73,21 @@ def test_a_denial_of_something_else_excuses_no_demand(text: str) -> None:
         "We keep your card number at our payment provider.",
         "Your account manager will send you a link with which you pay the invoice.",
         "Как перевести деньги за границу?",
+        "What is my PIN?",
+        "Как посмотреть секретный ключ?",
+        "Please enter your password to continue.",
+        "Пожалуйста, введите шестизначный код, отправленный на ваш телефон.",
     ],
 )
 def test_pages_of_banks_and_shops_demand_nothing(text: str) -> None:
     """Who sends a code, keeps a number or gives money back wants none of it."""
     assert asks_for_secrets(text) == ""
+
+
+def test_who_sends_a_code_may_want_it_back() -> None:
+    """A demand beside "we will send you a code" is one."""
+    assert asks_for_secrets("Мы пришлём вам код, озвучьте его инженеру.")
+    assert asks_for_secrets("Мы пришлём код: присылайте его оператору.")
 
 
 @pytest.mark.parametrize(
