@@ -88,15 +88,14 @@ def test_the_handbook_is_read_whole(handbook_index: Path, tmp_path: Path) -> Non
     assert again.chunks_in_all > 4 * pages
 
 
-def test_real_documentation_is_read_whole_and_quickly_again(fastapi_folder: tuple[Path, IngestReport]) -> None:
-    """Every page of a large manual in two languages is indexed, and a second run is a small part of the first."""
+def test_real_documentation_is_read_whole_and_only_once(fastapi_folder: tuple[Path, IngestReport]) -> None:
+    """Every page of a large manual in two languages is indexed, and a second run reads none again."""
     folder, first = fastapi_folder
     pages = len(list(FASTAPI.rglob("*.md")))
     assert (first.added, first.skipped, first.warnings) == (pages, [], [])
     assert first.chunks > 4 * pages
     second = ingest(FASTAPI, directory=folder)
     assert (second.unchanged, second.chunks) == (pages, 0)
-    assert second.seconds < first.seconds / 10
 
 
 @pytest.mark.parametrize(("language", "kept"), [("en", 0.95), ("ru", 0.95)])
