@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from contracts.enums import (
     BlockThreshold,
     Diversity,
+    DraftBy,
     EntailmentMode,
     EvidenceCounted,
     GuardMode,
@@ -118,4 +119,8 @@ class Context(BaseModel):
     search_by: SearchBy = Field(
         default=SearchBy.PLAN,
         description="Who decides what is searched for: the plan, or the drafting model as well, twice a turn at most.",
+    )
+    draft_by: DraftBy = Field(
+        default=DraftBy.WRITE,
+        description="How a model drafts: it writes, or it arranges sentences of the evidence, which stay word for word.",
     )

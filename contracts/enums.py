@@ -326,6 +326,13 @@ class SearchBy(StrEnum):
     MODEL = "model"
 
 
+class DraftBy(StrEnum):
+    """How a language model drafts: it writes, or it chooses and orders sentences of the evidence."""
+
+    WRITE = "write"
+    ARRANGE = "arrange"
+
+
 class CallPurpose(StrEnum):
     """The purpose of a request to a model."""
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from contracts.calls import ModelCall
 from contracts.decisions.planning import ToolBinding
-from contracts.enums import DraftKind, Entailment, Language, RequestType, RequiredAction, Source
+from contracts.enums import DraftBy, DraftKind, Entailment, Language, RequestType, RequiredAction, Source
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.lookups import LookupCall
 from contracts.plan import SGRPlanResult
@@ -206,6 +206,7 @@ class DraftRequest:
             message (analysis, response and data, joined), the tool call. The others are empty.
         tool: Whether the planning tool is offered once more, by DT-003.
         searches_left: How often the drafter may still request a search instead of writing; 0: searching is not offered.
+        draft_by: Whether a language model writes the draft, or arranges sentences of the evidence.
         may_quote: Whether a drafter that cannot write may quote instead; if not, it abstains.
     """
 
@@ -225,6 +226,7 @@ class DraftRequest:
     tool_trace: Mapping[str, object] = field(default_factory=dict[str, object])
     tool: ToolBinding = ToolBinding.UNAVAILABLE
     searches_left: int = 0
+    draft_by: DraftBy = DraftBy.WRITE
     may_quote: bool = True
 
 

@@ -11,6 +11,7 @@ from contracts.enums import (
     BlockThreshold,
     Dialect,
     Diversity,
+    DraftBy,
     EntailmentMode,
     EvidenceCounted,
     GuardMode,
@@ -97,6 +98,7 @@ class Behaviour(_ProfilePart):
     source_seconds: Annotated[float, Strict(), Field(gt=0, le=90, allow_inf_nan=False)] = 30.0
     plan_trace: PlanTrace = PlanTrace.SYNTHETIC
     search_by: SearchBy = SearchBy.PLAN
+    draft_by: DraftBy = DraftBy.WRITE
     entailment: EntailmentMode = EntailmentMode.ADVISORY
 
 

@@ -77,6 +77,7 @@ async def draft(
         previous=state["draft_answer"],
         searches_left=searches_left,
         may_quote=context.quoting_draft,
+        draft_by=context.draft_by,
     )
     drafted_from = _fingerprint(request)
     if drafted_from == state["drafted_from"]:

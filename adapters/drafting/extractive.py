@@ -11,14 +11,13 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import groupby
 
-from adapters.drafting.formats import in_format
+from adapters.drafting.formats import compose
 from adapters.drafting.passages import LEFT_OUT, Unit, units
 from adapters.drafting.quotation import add_citation, is_cited, is_whole, quote_row, quote_unit
 from adapters.drafting.selection import ScoredUnit, lookup_of, pick_units
 from adapters.planning.clarification import asks_of_nothing
 from contracts.enums import DraftKind, Language, RequestType, RequiredAction, ResponseFormat, Source
 from contracts.ports import Draft, DraftRequest
-from language.blocks import has_steps
 from language.forbidden import forbidden_in
 from language.lexicon import STATUS, casual_kind
 from language.markup import ICON
@@ -50,7 +49,7 @@ class ExtractiveDrafter:
 
     async def draft(self, request: DraftRequest) -> Draft:
         """Quote what answers each question, or abstain."""
-        own = _phrases()[request.language]
+        own = own_words(request.language)
         if request.request_type is RequestType.CASUAL:
             return Draft(DraftKind.ANSWER, own[casual_kind(request.question) or "greetings"])
         # "How do I delete it?" has its words in pages about anything that is deleted.
@@ -71,12 +70,8 @@ class ExtractiveDrafter:
                 if not (is_cited(quote) and is_whole(quote, scored.unit, request) and self._may_stand(quote, request))
             ]
             if not unfit:
-                note = f"({own['link_left_out']})"
-                texts = [
-                    text.replace(LEFT_OUT, note).replace(ICON, own["icon"])
-                    for text in _join_lookup_rows(picked, quotes, request, own)
-                ]
-                if self._may_stand(text := _compose(texts, request), request):
+                texts = [in_plain(text, own) for text in _join_lookup_rows(picked, quotes, request, own)]
+                if self._may_stand(text := compose(texts, request.spec, request.language), request):
                     return Draft(DraftKind.ANSWER, text)
                 # As strings of JSON, texts with single marks of code can be read otherwise together.
                 unfit = [picked[-1].unit]
@@ -129,24 +124,6 @@ def _join_lookup_rows(
     return joined
 
 
-def _compose(texts: list[str], request: DraftRequest) -> str:
-    """Write the quotations under the required sections, in the format of the contract."""
-    asked = list(request.spec.required_sections)
-    before: list[str] = []
-    if request.spec.response_format is ResponseFormat.MARKDOWN:
-        steps = next((place for place, text in enumerate(texts) if has_steps(text)), None)
-        if steps is None:
-            asked = [section for section in asked if not section.for_steps]
-        elif asked and asked[0].for_steps:
-            before, texts = texts[:steps], texts[steps:]
-    titles = [section.title.get(request.language, section.name) for section in asked]
-    # The first section takes the answer itself; each further one takes a unit from the end.
-    extra = min(max(len(titles) - 1, 0), len(texts) - 1)
-    groups = [texts[: len(texts) - extra], *([text] for text in texts[len(texts) - extra :])]
-    sections = dict(zip(titles or [""], groups, strict=False))
-    return in_format({"": before, **sections} if before else sections, request.spec.response_format)
-
-
 def _tell_continued(picked: Sequence[ScoredUnit]) -> list[bool]:
     """Return of each unit whether the one before it stands under the same heading."""
     places = [(scored.unit.source, scored.unit.heading) for scored in picked]
@@ -160,6 +137,16 @@ def _tell_new_sections(picked: Sequence[ScoredUnit]) -> list[bool]:
         number > 0 and units[number - 1].source == unit.source and units[number - 1].heading != unit.heading
         for number, unit in enumerate(units)
     ]
+
+
+def own_words(language: Language) -> dict[str, str]:
+    """Return the few words of its own that a drafter which quotes has in a language, by their meaning."""
+    return _phrases()[language]
+
+
+def in_plain(quote: str, own: dict[str, str]) -> str:
+    """Return a quotation with words in the place of the signs that stand for what was left out: links and pictures."""
+    return quote.replace(LEFT_OUT, f"({own['link_left_out']})").replace(ICON, own["icon"])
 
 
 @cache

@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from contracts.enums import ResponseFormat
-from language.blocks import Block, BlockKind, blocks, without_code
+from contracts.enums import Language, ResponseFormat
+from contracts.spec import ArchitectSpec
+from language.blocks import Block, BlockKind, blocks, has_steps, without_code
 from language.claims import claims
 from language.structured import SOURCES
 
@@ -23,6 +24,24 @@ _CITATION = re.compile(r"\[(\d{1,3})\]")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _JSON_FENCE = re.compile(r"( {0,3}(?:`{3,}|~{3,}))[ \t]*json(?:[ \t].*)?", re.IGNORECASE)
 _CELLS = re.compile(r"(?<!\\)\|")
+
+
+def compose(texts: list[str], spec: ArchitectSpec, language: Language) -> str:
+    """Write the quotations under the required sections, in the format of the contract."""
+    asked = list(spec.required_sections)
+    before: list[str] = []
+    if spec.response_format is ResponseFormat.MARKDOWN:
+        steps = next((place for place, text in enumerate(texts) if has_steps(text)), None)
+        if steps is None:
+            asked = [section for section in asked if not section.for_steps]
+        elif asked and asked[0].for_steps:
+            before, texts = texts[:steps], texts[steps:]
+    titles = [section.title.get(language, section.name) for section in asked]
+    # The first section takes the answer itself; each further one takes a unit from the end.
+    extra = min(max(len(titles) - 1, 0), len(texts) - 1)
+    groups = [texts[: len(texts) - extra], *([text] for text in texts[len(texts) - extra :])]
+    sections = dict(zip(titles or [""], groups, strict=False))
+    return in_format({"": before, **sections} if before else sections, spec.response_format)
 
 
 def in_format(sections: Mapping[str, Sequence[str]], response_format: ResponseFormat) -> str:

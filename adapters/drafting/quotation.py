@@ -138,7 +138,7 @@ def add_citation(sentence: str, mark: str) -> str:
 def _cited_body(body: Block, mark: str, question: str) -> str:
     match body.kind:
         case BlockKind.STEPS:
-            return "\n".join(_cited_item(item, mark) for item in body.parts)
+            return "\n".join(quote_items(body, mark))
         case BlockKind.BULLETS:
             whole = len(body.parts) <= _WHOLE_LIST and len(body.text) <= LONG_BODY
             items = body.parts if whole else _choose_parts(body.parts, question)
@@ -147,6 +147,11 @@ def _cited_body(body: Block, mark: str, question: str) -> str:
             return _table(body, question)
         case _:
             return _close_fence(body.text)
+
+
+def quote_items(body: Block, mark: str) -> list[str]:
+    """Return each item of a list as a quotation, in order."""
+    return [_cited_item(item, mark) for item in body.parts]
 
 
 def _shorten_item(item: str, question: str, depth: int = 0) -> str:

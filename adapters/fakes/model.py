@@ -19,11 +19,15 @@ PLAN_TOOL: Final = "analyse_user_request"
 NO_ANSWER: Final = "NO_ANSWER"
 ENTAILMENT: Final = "entailment"
 """Name of the schema that a judge of claims is to fill in."""
+SENTENCES: Final = "sentences"
+"""Name of the schema that a drafting model fills in with the numbers of sentences."""
 MODELS: Final = ("fake-model", "fake-guard")
 
 Purpose: TypeAlias = Literal["plan", "draft", "moderation", "embedding", "rerank", "entailment", ""]
 ToolChoice: TypeAlias = Literal["named", "required", "auto", "none"]
 
+_NUMBERED = re.compile(r"^S(\d+)(?= )", re.MULTILINE)
+"""The numbers of the sentences that a model is to choose from; they stand in no other request."""
 _EVIDENCE = re.compile(
     r"^\[(?P<number>\d+)\][^\n]*\n"
     r"(?:(?!\[\d+\])[^`\n]*\n){0,3}?"
@@ -130,10 +134,10 @@ class ModelRequest:
         if not self.is_chat:
             return ""
         wanted = object_of(self.fields.get("response_format"))
-        wants_json = wanted.get("type") == "json_schema"
-        if wants_json and object_of(wanted.get("json_schema")).get("name") == ENTAILMENT:
-            return "entailment"
-        return "plan" if wants_json or PLAN_TOOL in self.tools else "draft"
+        if wanted.get("type") != "json_schema":
+            return "plan" if PLAN_TOOL in self.tools else "draft"
+        named = object_of(wanted.get("json_schema")).get("name")
+        return "entailment" if named == ENTAILMENT else "draft" if named == SENTENCES else "plan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +173,10 @@ def well_said(asked: ModelRequest) -> ModelReply:
             return plan_said(asked, plan_for(asked.last_user_text))
         case "entailment":
             return ModelReply(dump({"answers": judge_claims(asked.last_user_text)}))
+        case _ if found := _NUMBERED.findall(asked.last_user_text):
+            numbers = [int(number) for number in found[:2]]
+            by_schema = "response_format" in asked.fields
+            return ModelReply(dump({"sentences": numbers}) if by_schema else "\n".join(f"S{n}" for n in numbers))
         case _:
             return ModelReply(answer_from(asked.last_user_text))
 

@@ -16,6 +16,7 @@ from contracts.errors import ServerFault
 if TYPE_CHECKING:
     import openai
 
+    from adapters.drafting.model import ModelDrafter
     from adapters.entailment.checker import RemoteChecker
     from adapters.lookups.text_to_sql.writing import StatementWriter
     from adapters.models.access import ModelAccess
@@ -111,15 +112,16 @@ class Servers:
         access = self._access(self._settings.models.planner)
         return PlanAhead(planner, access.model, access.server)
 
-    def drafter(self, otherwise: Drafter) -> Drafter | None:
+    def drafter(self, otherwise: Drafter) -> ModelDrafter | None:
         """Return the drafter that asks a model; `None` if no model is named."""
         models = self._settings.models
         if not models.drafter:
             return None
         from adapters.drafting.model import ModelDrafter
+        from guards.policy_check import contacts_of
 
         asked = self._make_model(models.drafter, CallPurpose.DRAFT, models.answer_tokens)
-        return ModelDrafter(asked, otherwise)
+        return ModelDrafter(asked, otherwise, contacts_of(self._deployed.profile))
 
     def statement_writer(self, dialect: str) -> StatementWriter | None:
         """Return the writer of SQL by the planner's model; `None` if the profile allows none or no model is named."""

@@ -337,7 +337,7 @@ def said_of_models(desk: Desk) -> tuple[int, list[dict[str, Any]]]:
     """Return the exit code and what the doctor says of the parts that ask a model."""
     said = desk.here("doctor", "--json")
     return said.code, [
-        finding for finding in said.json if finding["what"] in ("planner", "drafter", "plan", "moderation")
+        finding for finding in said.json if finding["what"] in ("planner", "drafter", "plan", "draft", "moderation")
     ]
 
 
@@ -350,14 +350,34 @@ def test_every_way_of_asking_for_a_plan_is_tried_and_told(desk: Desk, models: Fa
     code, found = said_of_models(with_models(desk, models.url))
     assert code == 0, found
     seen = [(finding["what"], finding["ok"], finding["seen"]) for finding in found]
-    assert [what for what, _, _ in seen] == ["moderation", "planner", "drafter", *["plan"] * 6]
+    assert [what for what, _, _ in seen] == ["moderation", "planner", "drafter", *["plan"] * 6, *["draft"] * 3]
     assert all("window 9,000" in text for what, _, text in seen if what in ("planner", "drafter"))
     assert [ok for what, ok, _ in seen if what == "plan"] == [False, False, False, True, True, True]
-    assert seen[-1][2] == "asked for as: auto"
+    assert [text for what, _, text in seen if what == "plan"][-1] == "asked for as: auto"
     # The next turn begins with the form that worked.
     models.clear()
     with_models(desk, models.url).result("How do I lend a book to a reader?")
     assert [request["body"]["tool_choice"] for request in models.requests() if request["purpose"] == "plan"] == ["auto"]
+
+
+def test_a_model_that_does_not_cite_is_a_complaint_that_names_the_other_way(desk: Desk, models: FakeServer) -> None:
+    """Both ways of drafting are tried on one small page; who cannot write with citations may still arrange."""
+    models.reset()
+    models.script(
+        [
+            {"when": {"purpose": "draft", "contains": "S1 "}, "reply": {"text": "S2"}, "times": None},
+            {
+                "when": {"purpose": "draft", "contains": "water boil"},
+                "reply": {"text": "At 100 degrees."},
+                "times": None,
+            },
+        ]
+    )
+    code, found = said_of_models(with_models(desk, models.url))
+    writes, arranges, last = (finding for finding in found if finding["what"] == "draft")
+    assert (writes["ok"], "without citing" in writes["seen"], arranges["ok"]) == (False, True, True)
+    assert (code, last["ok"]) == (1, False)
+    assert 'draft_by = "arrange"' in last["way_out"]
 
 
 def usage(prompt: int, reply: int) -> dict[str, int]:

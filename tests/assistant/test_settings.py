@@ -13,6 +13,7 @@ from contracts.context import Context
 from contracts.enums import (
     BlockThreshold,
     Diversity,
+    DraftBy,
     EntailmentMode,
     EvidenceCounted,
     GuardMode,
@@ -563,6 +564,7 @@ OVERRIDES: dict[str, dict[str, Any]] = {
         "source_seconds": 12.5,
         "plan_trace": PlanTrace.TOOL_RESULT,
         "search_by": SearchBy.MODEL,
+        "draft_by": DraftBy.ARRANGE,
         "entailment": EntailmentMode.BINDING,
     },
 }

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adapters.drafting.model import MOST_CHARS, read_draft, tidy
+from adapters.drafting.replies import MOST_CHARS, read_draft, tidy
 from adapters.models.chat import Reply, ToolCall
 from adapters.models.thinking import without_thinking
 from contracts.enums import DraftKind, FaultKind, ResponseFormat

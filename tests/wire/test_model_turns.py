@@ -62,6 +62,49 @@ async def test_a_model_that_would_obey_a_page_neither_sees_the_order_nor_gets_it
     assert "closed" not in result.answer_text
 
 
+# ------------------------------------------------------------------------------------------------------- arranging
+
+
+async def test_a_model_that_arranges_is_shown_numbers_and_its_answer_is_the_documents(
+    server: FakeServer, tmp_path: Path
+) -> None:
+    """It cannot cite, and need not: it names sentences, and each is quoted with its citation."""
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        result = await ask(graph, draft_by="arrange")
+    asked = bodies(server, "draft")[0]
+    assert "S1 The kettle boils at 100 degrees." in json.dumps(asked["messages"])
+    assert "tools" not in asked
+    assert (result.outcome, result.diagnostics.degraded) == ("answered", [])
+    assert "The kettle boils at 100 degrees [1]." in result.answer_text
+
+
+async def test_a_server_that_takes_no_schema_is_asked_without_one_from_then_on(
+    server: FakeServer, tmp_path: Path
+) -> None:
+    """The refusal costs one request, not one a turn; the reply is a list of numbers then."""
+    refusal = {"status": 400, "json": {"error": {"message": "response_format is not supported"}}}
+    server.script([{"when": {"purpose": "draft", "contains": "as JSON"}, "reply": refusal, "times": None}])
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        results = [await ask(graph, turn=turn, draft_by="arrange") for turn in ("one", "two")]
+    assert [result.outcome for result in results] == ["answered", "answered"]
+    assert ["response_format" in body for body in bodies(server, "draft")] == [True, False, False]
+    assert "Write the number of each on a line of its own" in json.dumps(bodies(server, "draft")[-1])
+
+
+async def test_a_model_that_writes_where_it_should_choose_is_asked_again_and_then_quoted_for(
+    server: FakeServer, tmp_path: Path
+) -> None:
+    """None of what it invents goes out."""
+    server.script([{"when": {"purpose": "draft"}, "reply": {"text": "The kettle plays music."}, "times": 9}])
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        result = await ask(graph, draft_by="arrange")
+    first, second = bodies(server, "draft")[:2]
+    assert "Your last reply could not be read." not in json.dumps(first)
+    assert "Your last reply could not be read." in json.dumps(second)
+    assert (result.outcome, WITHOUT_THE_MODEL in result.diagnostics.degraded) == ("answered", True)
+    assert "music" not in result.answer_text
+
+
 # ------------------------------------------------------------------------------------------------------- accounting
 
 

@@ -18,6 +18,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from adapters.data_folder import make_folder
+from adapters.fakes.drafting import FakeDrafter
 from adapters.fakes.planning import FakePlanner
 from adapters.models.access import host_of
 from assistant.config.group import without_password
@@ -30,13 +31,14 @@ from assistant.wiring.hand_offs import hand_off_sink, outbox
 from assistant.wiring.lookups import asks_database
 from assistant.wiring.rankers import embedder, reranker, without_meaning
 from assistant.wiring.servers import Servers
-from contracts.enums import Entailment, Language, Source
+from contracts.enums import DraftBy, Entailment, Language, Source
 from contracts.errors import GuardianError
 from contracts.ports import EntailmentQuestion, EntailmentReply, PlanRequest, SearchRequest
 from contracts.report import ModerationResult
 from language.figures.counted import count_noun
 
 if TYPE_CHECKING:
+    from adapters.drafting.model import ModelDrafter
     from adapters.index.ranking.embedder import Embedder
     from adapters.index.ranking.rerank import Reranker
     from adapters.models.access import ModelAccess
@@ -338,6 +340,9 @@ async def _ask_models(deployed: Deployment) -> list[Diagnosis]:
         planner = servers.planner(FakePlanner([]))
         if planner and all(finding.ok for finding in found if finding.what == "planner"):
             found += await _strategies(planner)
+        drafter = servers.drafter(FakeDrafter([]))
+        if drafter and all(finding.ok for finding in found if finding.what == "drafter"):
+            found += await _ways_of_drafting(drafter, deployed.context_type().draft_by)
     return found
 
 
@@ -367,6 +372,18 @@ async def _check_model(servers: Servers, part: str, access: ModelAccess) -> Diag
     else:
         way_out = f"Too slow: use a faster model, or leave {what} to Guardian ({_VARIABLES[part]}=offline)."
     return Diagnosis(part, False, slow, way_out)
+
+
+async def _ways_of_drafting(drafter: ModelDrafter, configured: DraftBy) -> list[Diagnosis]:
+    """Try each way of drafting out; that the one which is configured does not work is a complaint."""
+    tried = await drafter.probe()
+    works = [each.draft_by for each in tried if each.works]
+    found = [Diagnosis("draft", each.works, f"{each.draft_by!s:<18} {each.result}", note=True) for each in tried]
+    leave = f"leave drafts to Guardian ({_VARIABLES['drafter']}=offline)"
+    way_out = f'set draft_by = "{works[0]}" under [behaviour] in the profile, or {leave}.' if works else f"{leave}."
+    right = configured in works
+    seen = f"drafts by: {configured}" if right else f"drafts by {configured}, which this model does not manage"
+    return [*found, Diagnosis("draft", right, seen, f"{way_out[0].upper()}{way_out[1:]}")]
 
 
 async def _strategies(planner: ModelPlanner) -> list[Diagnosis]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from langchain_core.messages import HumanMessage
 
-from adapters.drafting.model import tidy
+from adapters.drafting.replies import tidy
 from adapters.models.wire import plain_text_of
 from contracts.decisions import all_tables, routing_table
 from contracts.decisions.engine import ChoiceColumn, DecisionTable
