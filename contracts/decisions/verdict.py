@@ -195,8 +195,14 @@ VERDICT: Final = DecisionTable(
             "FAST does not search twice",
         ),
         DecisionRow(
+            "doubtful-quote",
+            {**_GROUNDED, "relevance": one_of(CheckStatus.DOUBTFUL), **_LEFT},
+            _QUOTE_MED,
+            _QUOTES,
+        ),
+        DecisionRow(
             "doubtful",
-            {**_GROUNDED, "relevance": one_of(CheckStatus.DOUBTFUL)},
+            {**_GROUNDED, "relevance": one_of(CheckStatus.DOUBTFUL), **_NONE_LEFT},
             _FAIL_MED_ASK,
             "proved, and not surely an answer to this question: it is not stated as one",
         ),

@@ -217,6 +217,7 @@ TURNS: Final[dict[str, Turn]] = {
     "beside the question, fast": Turn(BESIDE, knowledge_track="FAST"),
     "beside the question, fast, quoted": Turn(BESIDE, knowledge_track="FAST", quoted=ANSWER),
     "hardly sure": Turn(found=VAGUELY, min_evidence=1),
+    "hardly sure, quoted": Turn(found=VAGUELY, min_evidence=1, quoted=ANSWER),
     "relevance unchecked": Turn(breaks="check_relevance"),
     "off contract": Turn(planned=HOWTO, written=[ANSWER, FORMED]),
     "off contract to the end": Turn(planned=HOWTO, max_retry=0),

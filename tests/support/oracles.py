@@ -105,8 +105,7 @@ def verdict(  # noqa: PLR0913  # one for each column of the table
         widened=widened,
     )
     asked = kind == "clarification" and substance == "ok"
-    doubted = kind == "answer" and substance == "ok" and relevance == "doubtful"
-    stands = asked or doubted or "ESCALATE_TO_HUMAN" in found[1]
+    stands = asked or "ESCALATE_TO_HUMAN" in found[1]
     if found[0] == "FAIL" and quoting_left and policy == "ok" and not stands:
         return "RETRY", ("REGENERATE_DRAFT", "by quoting"), found[2]
     return found
