@@ -24,7 +24,7 @@ from adapters.drafting.prompt import (
     fence,
     one_line,
 )
-from adapters.drafting.quotation import add_citation, is_cited, is_whole, quote_items, quote_unit
+from adapters.drafting.quotation import GOES_ON, add_citation, is_cited, is_whole, quote_items, quote_unit
 from adapters.drafting.replies import CALLED, MOST_CHARS, Unusable, read_mark
 from adapters.models.chat import Reply
 from contracts.enums import DraftKind, FaultKind, Language
@@ -248,15 +248,17 @@ def _connecting_word(said: str, language: Language) -> str:
 def arrange(chosen: Sequence[tuple[Piece, str]], pieces: Sequence[Piece]) -> list[str]:
     """Return the texts of an answer: sentences as paragraphs, neighbouring items of one list as a list.
 
-    What leads into a list comes before its first item, chosen or not: a list alone would begin in mid-air.
+    Nothing begins in mid-air: before a list comes what leads into it, and before a sentence that goes on from another
+    ("That means", "It") that other one, chosen or not.
     """
     ordered: list[tuple[Piece, str]] = []
-    told = {piece.unit for piece, _ in chosen if piece.leads}
+    told: set[Piece] = set()
     for piece, word in chosen:
-        if piece.items and piece.unit not in told:
-            told.add(piece.unit)
-            ordered += [(lead, "") for lead in pieces if lead.unit == piece.unit and lead.leads]
-        ordered.append((piece, word))
+        missing = [one for one in _leading_to(piece, pieces) if one not in told]
+        ordered += [(one, "") for one in missing]
+        if piece not in told:
+            ordered.append((piece, "" if missing else word))
+        told.update(missing, (piece,))
     texts: list[str] = []
     last: Piece | None = None
     number = 0
@@ -270,6 +272,17 @@ def arrange(chosen: Sequence[tuple[Piece, str]], pieces: Sequence[Piece]) -> lis
             texts.append(f"{word.capitalize()}: {quote}" if word and not piece.items else quote)
         last = piece
     return texts
+
+
+def _leading_to(piece: Piece, pieces: Sequence[Piece]) -> list[Piece]:
+    """Return what must stand before a piece, in order."""
+    same = [one for one in pieces if one.unit == piece.unit]
+    if piece.items:
+        return [one for one in same if one.leads]
+    place = start = same.index(piece)
+    while start and GOES_ON.match(same[start].text):
+        start -= 1
+    return same[start:place]
 
 
 def _renumber(item: str, number: int) -> str:

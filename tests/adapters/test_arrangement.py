@@ -19,7 +19,7 @@ from guards.grounding_check import check_grounding
 from tests.support.turn import PROFILE, passage
 
 KETTLE = """\
-The kettle boils at 100 degrees. It switches itself off.
+The kettle boils at 100 degrees. Steam switches it off. That means silence.
 
 To descale it:
 
@@ -33,11 +33,12 @@ To descale it:
 """
 LISTED = """\
 S1 The kettle boils at 100 degrees.
-S2 It switches itself off.
-S3 To descale it:
-S4 Fill it with vinegar.
-S5 Wait for an hour.
-S6 Rinse it twice."""
+S2 Steam switches it off.
+S3 That means silence.
+S4 To descale it:
+S5 Fill it with vinegar.
+S6 Wait for an hour.
+S7 Rinse it twice."""
 
 
 REQUEST = DraftRequest(
@@ -74,19 +75,25 @@ def test_sentences_items_and_tables_are_numbered_under_their_title() -> None:
     shown = form().show((passage(1, snippet=KETTLE),))
     assert LISTED in shown
     assert "# Page 1\nS1" in shown
-    assert shown.count("S7 ") == 1
-    assert "S8 " not in shown
+    assert shown.count("S8 ") == 1
+    assert "S9 " not in shown
 
 
 def test_what_is_chosen_is_quoted_in_the_order_of_the_model() -> None:
     """Each sentence has its own citation."""
-    assert drafted("S2\nS1") == "It switches itself off [1].\n\nThe kettle boils at 100 degrees [1]."
+    assert drafted("S2\nS1") == "Steam switches it off [1].\n\nThe kettle boils at 100 degrees [1]."
 
 
 def test_a_list_keeps_its_lead_and_counts_from_one() -> None:
     """A list alone would begin in mid-air, and a second step without a first one would look like a gap."""
-    assert drafted("S5, S6") == "To descale it [1]:\n\n1. Wait for an hour [1].\n2. Rinse it twice [1]."
-    assert drafted("S3\nS4").count("To descale it") == 1
+    assert drafted("S6, S7") == "To descale it [1]:\n\n1. Wait for an hour [1].\n2. Rinse it twice [1]."
+    assert drafted("S4\nS5").count("To descale it") == 1
+
+
+def test_a_sentence_that_goes_on_from_another_comes_with_it() -> None:
+    """ "That means" alone would mean what somebody reads into it."""
+    assert drafted("Also: S3") == "Steam switches it off [1].\n\nThat means silence [1]."
+    assert drafted("S2\nS3").count("Steam") == 1
 
 
 @pytest.mark.parametrize(
@@ -112,11 +119,11 @@ def test_numbers_are_read_however_a_model_writes_them(text: str, numbers: list[i
 
 def test_of_other_words_only_those_of_the_list_stay() -> None:
     """They join, and claim nothing."""
-    assert drafted("Also: S2").startswith("Also: It switches itself off")
-    assert drafted("In addition, S2").startswith("In addition: It")
-    assert drafted("Then: S2").startswith("It switches")
-    assert drafted("It never fails: S2") == "It switches itself off [1]."
-    assert drafted("Также: S2") == "It switches itself off [1]."
+    assert drafted("Also: S2").startswith("Also: Steam switches it off")
+    assert drafted("In addition, S2").startswith("In addition: Steam")
+    assert drafted("Then: S2").startswith("Steam switches")
+    assert drafted("It never fails: S2") == "Steam switches it off [1]."
+    assert drafted("Также: S2") == "Steam switches it off [1]."
 
 
 @pytest.mark.parametrize(
@@ -132,11 +139,11 @@ def test_what_names_no_sentence_is_no_draft(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ('{"sentences": [2, 1, 2]}', "It switches itself off [1].\n\nThe kettle boils at 100 degrees [1]."),
+        ('{"sentences": [2, 1, 2]}', "Steam switches it off [1].\n\nThe kettle boils at 100 degrees [1]."),
         ('{"sentences": []}', "NO_ANSWER"),
         ('{"sentences": [9]}', None),
         ('{"sentences": "all"}', None),
-        ("[1, 2]", "The kettle boils at 100 degrees [1].\n\nIt switches itself off [1]."),
+        ("[1, 2]", "The kettle boils at 100 degrees [1].\n\nSteam switches it off [1]."),
     ],
 )
 def test_a_schema_is_filled_in_with_numbers_alone(text: str, answer: str | None) -> None:
@@ -171,7 +178,7 @@ def test_what_no_answer_may_hold_cannot_be_chosen() -> None:
 def test_the_numbers_are_those_of_what_was_shown() -> None:
     """Of a passage that was cut to the window, only whole sentences are offered, as they stand in the whole one."""
     made = form()
-    shown = made.show((passage(1, snippet="The kettle boils at 100 degrees. It switches its"),))
+    shown = made.show((passage(1, snippet="The kettle boils at 100 degrees. Steam switches it o"),))
     assert "S1 The kettle boils at 100 degrees." in shown
     assert "S2" not in shown
     assert isinstance(read("S2", made), Unusable)
@@ -197,7 +204,7 @@ def judged(text: str) -> tuple[str, ...]:
     return tuple(map(str, finding.reasons))
 
 
-@given(st.sets(st.integers(1, 7), min_size=1), st.sampled_from(["", "Also: ", "However: ", "For example: "]))
+@given(st.sets(st.integers(1, 8), min_size=1), st.sampled_from(["", "Also: ", "However: ", "For example: "]))
 def test_whatever_is_chosen_is_proved_by_its_sources(numbers: set[int], word: str) -> None:
     """No choice and no connecting word makes a claim that the documents do not have."""
     assert judged(drafted("\n".join(f"{word}S{number}" for number in sorted(numbers)))) == ()
@@ -205,4 +212,4 @@ def test_whatever_is_chosen_is_proved_by_its_sources(numbers: set[int], word: st
 
 def test_steps_in_another_order_are_for_the_guardian_to_find() -> None:
     """Each of them is quoted word for word, and the whole says what no document says."""
-    assert judged(drafted("S6\nS5\nS4")) != ()
+    assert judged(drafted("S7\nS6\nS5")) != ()
