@@ -91,7 +91,7 @@ def test_a_list_keeps_its_lead_and_counts_from_one() -> None:
 
 
 def test_a_sentence_that_goes_on_from_another_comes_with_it() -> None:
-    """ "That means" alone would mean what somebody reads into it."""
+    """Alone, "That means" would mean what somebody reads into it."""
     assert drafted("Also: S3") == "Steam switches it off [1].\n\nThat means silence [1]."
     assert drafted("S2\nS3").count("Steam") == 1
 
