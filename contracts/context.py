@@ -114,7 +114,8 @@ class Context(BaseModel):
     )
     plan_trace: PlanTrace = Field(
         default=PlanTrace.SYNTHETIC,
-        description="What a drafting model sees of the plan: one synthetic message, or the tool call itself.",
+        description="What a drafting model sees of the plan: one synthetic message or two, the tool call, or the analysis "
+        "in the question.",
     )
     search_by: SearchBy = Field(
         default=SearchBy.PLAN,

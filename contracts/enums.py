@@ -306,10 +306,16 @@ class TurnState(StrEnum):
 
 
 class PlanTrace(StrEnum):
-    """The form in which the drafting model sees the plan: one synthetic message, or the tool call that filled it."""
+    """The form in which the drafting model sees the plan.
+
+    One synthetic message; the tool call with the JSON as its result; the synthetic message's two fields as two messages of
+    the assistant in a row; or its analysis in the user's own message.
+    """
 
     SYNTHETIC = "synthetic"
     TOOL_RESULT = "tool_result"
+    TWO_MESSAGES = "two_messages"
+    IN_QUESTION = "in_question"
 
 
 class Dialect(StrEnum):

@@ -204,6 +204,8 @@ class DraftRequest:
         restricted: FAST without evidence: the draft may claim nothing definite.
         intent, synthetic, tool_trace: The parts of the plan that DT-004 shows to a model: the intent, the synthetic
             message (analysis, response and data, joined), the tool call. The others are empty.
+        synthetic_response: The response as a message of its own; then `synthetic` has no response.
+        in_question: Whether `synthetic` stands in the user's message instead of one of the assistant's.
         tool: Whether the planning tool is offered once more, by DT-003.
         searches_left: How often the drafter may still request a search instead of writing; 0: searching is not offered.
         draft_by: Whether a language model writes the draft, or arranges sentences of the evidence.
@@ -218,6 +220,8 @@ class DraftRequest:
     evidence: tuple[EvidenceItem, ...]
     spec: ArchitectSpec
     synthetic: str = ""
+    synthetic_response: str = ""
+    in_question: bool = False
     history: tuple[Exchange, ...] = ()
     actions: tuple[RequiredAction, ...] = ()
     reasons: tuple[str, ...] = ()

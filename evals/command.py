@@ -1,6 +1,7 @@
 """`guardian eval`: asks the assistant labelled cases and counts the results; `make eval` runs all and writes the page.
 
-Without a file, the bundled handbook answers the bundled cases. Your own files go to the current deployment, with its
+Without a file, the bundled handbook answers the bundled cases, with a model only if values of a setting are compared. Your
+own files go to the current deployment, with its
 profile, documents and models.
 """
 
@@ -81,9 +82,9 @@ def _check_packages(options: argparse.Namespace) -> None:
 
 
 def _task(options: argparse.Namespace, parts: list[str]) -> tuple[list[str], Task]:
-    from evals.comparing import Pair
+    from evals.comparing import Arms
 
-    pair = Pair.read(options.ab) if options.ab else None
+    arms = Arms.read(options.ab) if options.ab else None
     files = [Path(name) for name in options.files]
     # The bundled files are the bundled cases, also where they are named.
     own = any(path.resolve().parent != CASES for path in files)
@@ -108,7 +109,7 @@ def _task(options: argparse.Namespace, parts: list[str]) -> tuple[list[str], Tas
         misses=options.misses,
         held_back=options.held_back,
         plots=Path(options.out) / "evaluation" if options.out else None,
-        pair=pair,
+        arms=arms,
     )
 
 

@@ -18,7 +18,7 @@ from evals.cases import Case, complete_drafts, passages
 from evals.runner import ask_all, handbook
 
 if TYPE_CHECKING:
-    from evals.comparing import Pair
+    from evals.comparing import Arms
     from evals.drafts import JudgedCase
 
 
@@ -41,7 +41,7 @@ class Task:
     misses: bool
     held_back: bool
     plots: Path | None
-    pair: Pair | None
+    arms: Arms | None
 
     @property
     def aims(self) -> bool:
@@ -54,11 +54,11 @@ class Task:
 
 
 def turns_part(task: Task, folder: Path) -> str:
-    """Ask whole turns; if two settings are compared, ask them twice."""
+    """Ask whole turns; if values of a setting are compared, ask them with each."""
     cases = turns.turn_cases(task.cases)
-    deployed = task.deployed or handbook(folder / "data")
-    if task.pair:
-        return _compare(task.pair, cases, deployed, folder)
+    deployed = task.deployed or handbook(folder / "data", with_models=task.arms is not None)
+    if task.arms:
+        return _compare(task, task.arms, cases, deployed, folder)
     asked = asyncio.run(ask_all(cases, deployed, folder / "threads"))
     _tell_misses(
         task,
@@ -83,14 +83,22 @@ def turns_part(task: Task, folder: Path) -> str:
     )
 
 
-def _compare(pair: Pair, cases: Sequence[Any], deployed: Deployment, folder: Path) -> str:
-    from evals.comparing import section
+def _compare(task: Task, arms: Arms, cases: Sequence[Any], deployed: Deployment, folder: Path) -> str:
+    from evals.comparing import bars, section, write_blind
 
-    one, other = (
-        asyncio.run(ask_all(cases, deployed, folder / f"side-{number}", {pair.name: value}))
-        for number, value in enumerate(pair.values)
+    sides = [
+        asyncio.run(ask_all(cases, deployed, folder / f"side-{number}", {arms.name: value}))
+        for number, value in enumerate(arms.values)
+    ]
+    blind = (
+        [f"To judge without knowing whose it is: `{write_blind(task.plots, arms, sides).name}`."] if task.plots else []
     )
-    return _join("## Two settings side by side", *section(pair, (one, other)))
+    return _join(
+        "## Values of a setting side by side",
+        *section(arms, sides),
+        *_picture(task, f"ab-{arms.name}", f"{arms.name}: shares of turns, and of answers", bars(arms, sides)),
+        *blind,
+    )
 
 
 def answers_part(task: Task, folder: Path) -> str:

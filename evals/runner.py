@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from adapters.checkpoints.sqlite import open_saver
 from assistant.cli.commands.index import index
@@ -33,10 +33,20 @@ class CaseResult:
     result: StructuredAgentResult
 
 
-def handbook(folder: Path) -> Deployment:
-    """Index the bundled handbook into an empty folder and return its deployment, independent of the current profile."""
-    embedder = {name: os.environ[name] for name in ("GUARDIAN_EMBEDDER",) if name in os.environ}
-    deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": str(folder), **embedder})
+_MODELS: Final = ("GUARDIAN_MODEL", "GUARDIAN_PLANNER_MODEL", "GUARDIAN_DRAFTER_MODEL", "OPENAI_")
+"""Beginnings of the variables that name the models."""
+
+
+def handbook(folder: Path, *, with_models: bool = False) -> Deployment:
+    """Index the bundled handbook into an empty folder and return its deployment, independent of the current profile.
+
+    Args:
+        folder: Empty.
+        with_models: Whether the models that the environment names plan and draft, too.
+    """
+    taken = ("GUARDIAN_EMBEDDER", *_MODELS) if with_models else ("GUARDIAN_EMBEDDER",)
+    given = {name: value for name, value in os.environ.items() if name.startswith(taken)}
+    deployed = deployment("handbook", {**given, "GUARDIAN_DATA_DIR": str(folder)})
     index(deployed, profile_folders(deployed))
     return deployed
 

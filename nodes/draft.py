@@ -70,7 +70,7 @@ async def draft(
     actions = tuple(RequiredAction(action) for action in guardian.get("required_actions", []))
     request = replace(
         _request(state, profile),
-        **_of_the_plan(state, shown.outcome),
+        **_of_the_plan(state, shown.outcome, context.plan_trace),
         tool=binding.outcome,
         actions=actions,
         reasons=tuple(guardian.get("reasons", [])),
@@ -139,21 +139,24 @@ def _sure_queries(queries: Sequence[str], guardian: Json) -> list[str]:
 
 
 def _trace_to_show(state: DraftView, context: Context) -> PlanTrace:
-    """Return the run's setting; without a tool call, as after a plan of rules, there is the synthetic message alone."""
-    return context.plan_trace if state["tool_trace"] else PlanTrace.SYNTHETIC
+    """Return the run's setting; without a tool call, as after a plan of rules, there is none to show."""
+    without_call = context.plan_trace is PlanTrace.TOOL_RESULT and not state["tool_trace"]
+    return PlanTrace.SYNTHETIC if without_call else context.plan_trace
 
 
-def _of_the_plan(state: DraftView, shown: ChannelView) -> Json:
-    """Return what DT-004 lets a drafting model see of the plan."""
-    synthetic = Synthetic(
-        state["synthetic"].get("analysis", "") if shown.analysis else "",
-        state["synthetic"].get("response", "") if shown.response else "",
-    )
-    words = join_fields(synthetic, Language(state["question"]["language"]))
+def _of_the_plan(state: DraftView, shown: ChannelView, trace: PlanTrace) -> Json:
+    """Return what DT-004 lets a drafting model see of the plan, in the form that the run wants."""
+    language = Language(state["question"]["language"])
+    analysis = state["synthetic"].get("analysis", "") if shown.analysis else ""
+    response = state["synthetic"].get("response", "") if shown.response else ""
+    apart = response if trace is PlanTrace.TWO_MESSAGES else ""
+    words = join_fields(Synthetic(analysis, "" if apart else response), language)
     data = as_data(state["sgr_plan"]) if shown.structured_data else ""
     return {
         "intent": state["sgr_plan"]["user_intent"] if shown.user_intent else "",
         "synthetic": "\n\n".join(filter(None, (words, data))),
+        "synthetic_response": join_fields(Synthetic("", apart), language),
+        "in_question": trace is PlanTrace.IN_QUESTION,
         "tool_trace": state["tool_trace"] if shown.tool_trace else {},
     }
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from adapters.drafting.replies import Unusable
+from adapters.models.chat import Ask
 from contracts.enums import DraftBy, DraftKind, Language, RequestType, Source
 from contracts.evidence import EvidenceItem
 from contracts.ports import Draft, DraftRequest
@@ -59,3 +60,24 @@ def judge_trial(draft_by: DraftBy, read: Draft | Unusable) -> DraftTrial:
     if _WANTED not in read.text:
         return DraftTrial(draft_by, "it answers beside the question", works=False)
     return DraftTrial(draft_by, "it answers, and cites" if draft_by is DraftBy.WRITE else "it answers", works=True)
+
+
+_BIRD: Final = "heron"
+_METAL: Final = "copper"
+
+
+def two_messages_trial() -> Ask:
+    """Return a request with two messages of the assistant in a row: whoever reads both can repeat a word of each."""
+    from langchain_core.messages import AIMessage, HumanMessage
+
+    messages = [
+        HumanMessage("Tell me a bird, and then a metal."),
+        AIMessage(f"The bird is the {_BIRD}."),
+        AIMessage(f"The metal is {_METAL}."),
+        HumanMessage("Which bird and which metal did you tell me? Write the two words and nothing else."),
+    ]
+    return Ask(messages, 40, apart=True)
+
+
+def read_both(reply: str) -> bool:
+    return all(word in reply.casefold() for word in (_BIRD, _METAL))

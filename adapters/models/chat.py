@@ -62,6 +62,7 @@ class Ask:
         max_tokens: Of the reply, reasoning included.
         options: Other fields of the request: `tools`, `tool_choice`, `response_format`.
         cut: What was left out to fit the window.
+        apart: Whether two messages of the assistant in a row stay two.
     """
 
     messages: Sequence[BaseMessage]
@@ -69,6 +70,7 @@ class Ask:
     form: str = "text"
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     cut: Mapping[str, int] = field(default_factory=dict[str, int])
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,7 @@ class ChatModel:
 
     def _shape(self, ask: Ask) -> list[BaseMessage]:
         try:
-            return to_wire(ask.messages, self.access.system_role)
+            return to_wire(ask.messages, self.access.system_role, apart=ask.apart)
         except ValueError as error:
             raise ServerFault(str(error), kind=FaultKind.BAD_REQUEST) from error
 

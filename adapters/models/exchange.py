@@ -64,6 +64,7 @@ class ModelExchange:
         form: str,
         options: Mapping[str, Any],
         by_bytes: bool,
+        apart: bool = False,
     ) -> Reply:
         """Send one request, cut to the window.
 
@@ -73,6 +74,7 @@ class ModelExchange:
             form: How the reply is asked for; goes into the record.
             options: Other fields of the request.
             by_bytes: Whether it is cut to the certain bound.
+            apart: Whether two messages of the assistant in a row stay two.
 
         Raises:
             ServerFault: No usable reply.
@@ -90,7 +92,7 @@ class ModelExchange:
             breaker.settle(fault.kind, begun)
             raise self.asked.fault(fault.kind, fault.message.rstrip(".")) from fault
         try:
-            reply = await self.asked.model.ask(Ask(messages(parts), tokens, form, options, cut), self._deadline)
+            reply = await self.asked.model.ask(Ask(messages(parts), tokens, form, options, cut, apart), self._deadline)
         except ServerFault as fault:
             self.made += fault.calls
             raise

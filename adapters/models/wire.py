@@ -21,7 +21,9 @@ NO_RESULT = "(nothing)"
 """The result of a call that brought no text: an empty message is refused by some."""
 
 
-def to_wire(messages: Sequence[BaseMessage], system_role: Literal["system", "user"] = "system") -> list[BaseMessage]:
+def to_wire(
+    messages: Sequence[BaseMessage], system_role: Literal["system", "user"] = "system", *, apart: bool = False
+) -> list[BaseMessage]:
     """Return the messages in a form that every server accepts.
 
     - One system message comes first, or its text is in front of the first user message.
@@ -30,11 +32,18 @@ def to_wire(messages: Sequence[BaseMessage], system_role: Literal["system", "use
     - The last message is the user's or a tool's.
     - Names, ids and other extras of the messages are dropped, and so are empty messages.
 
+    Args:
+        messages: Of a conversation, the system's anywhere.
+        system_role: Where the system message goes: before the others, or into the first of the user's.
+        apart: Whether neighbours of the assistant stay two messages; only for a server that was seen to read both.
+
     Raises:
         ValueError: No user message is among them.
     """
     system = "\n\n".join(text for m in messages if isinstance(m, SystemMessage) and (text := plain_text_of(m)).strip())
-    talk = _alternate_roles(_without_dangling_calls(m for m in messages if not isinstance(m, SystemMessage)))
+    talk = _alternate_roles(
+        _without_dangling_calls(m for m in messages if not isinstance(m, SystemMessage)), apart=apart
+    )
     while talk and isinstance(talk[0], AIMessage) and not talk[0].tool_calls:
         del talk[0]  # what is left of a history whose beginning was cut
     if not any(isinstance(m, HumanMessage) for m in talk):
@@ -123,13 +132,13 @@ def _plain(message: BaseMessage) -> BaseMessage:
     return AIMessage(plain_text_of(message)) if isinstance(message, AIMessage) else HumanMessage(plain_text_of(message))
 
 
-def _alternate_roles(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+def _alternate_roles(messages: Iterable[BaseMessage], *, apart: bool) -> list[BaseMessage]:
     merged: list[BaseMessage] = []
     for message in messages:
         last = merged[-1] if merged else None
         if isinstance(message, HumanMessage) and isinstance(last, HumanMessage):
             merged[-1] = HumanMessage(f"{text_of(last)}\n\n{text_of(message)}")
-        elif isinstance(message, AIMessage) and isinstance(last, AIMessage):
+        elif isinstance(message, AIMessage) and isinstance(last, AIMessage) and not apart:
             # `last` has no calls: behind one with calls stand their results.
             joined = "\n\n".join(text for text in (text_of(last), text_of(message)) if text)
             merged[-1] = AIMessage(joined, tool_calls=message.tool_calls)

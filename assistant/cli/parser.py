@@ -479,7 +479,9 @@ def _eval(commands: _Commands) -> None:
         metavar="PART",
         help="answers, turns, drafts, copies, moderation, retrieval (default: all that have cases)",
     )
-    parser.add_argument("--ab", metavar="KEY=A,B", help="run every turn with two values of a run setting, and compare")
+    parser.add_argument(
+        "--ab", metavar="KEY=A,B", help="run every turn with two or more values of a run setting, and compare"
+    )
     parser.add_argument("--out", metavar="FOLDER", help="write evaluation.md with its plots there")
     parser.add_argument("--misses", action="store_true", help="name the cases whose outcome differs from their label")
     parser.add_argument(

@@ -121,7 +121,7 @@ class Servers:
         from guards.policy_check import contacts_of
 
         asked = self._make_model(models.drafter, CallPurpose.DRAFT, models.answer_tokens)
-        return ModelDrafter(asked, otherwise, contacts_of(self._deployed.profile))
+        return ModelDrafter(asked, otherwise, contacts_of(self._deployed.profile), self._memory)
 
     def statement_writer(self, dialect: str) -> StatementWriter | None:
         """Return the writer of SQL by the planner's model; `None` if the profile allows none or no model is named."""

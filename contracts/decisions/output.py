@@ -35,9 +35,18 @@ OUTPUT: Final = DecisionTable(
     rows=(
         DecisionRow(
             "model",
-            {"channel": one_of(Channel.MODEL_CONTEXT), "plan_trace": one_of(PlanTrace.SYNTHETIC)},
+            {
+                "channel": one_of(Channel.MODEL_CONTEXT),
+                "plan_trace": one_of(PlanTrace.SYNTHETIC, PlanTrace.TWO_MESSAGES),
+            },
             ChannelView(user_intent=True, analysis=True, response=True),
             "the model goes on from its own analysis; the tool call and its JSON never reach it again",
+        ),
+        DecisionRow(
+            "model-question",
+            {"channel": one_of(Channel.MODEL_CONTEXT), "plan_trace": one_of(PlanTrace.IN_QUESTION)},
+            ChannelView(user_intent=True, analysis=True),
+            "the analysis as data beside the question: a small model copies what looks like its own words",
         ),
         DecisionRow(
             "model-tool",

@@ -8,14 +8,21 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from contracts.enums import Language, Outcome, SGRAction
 from contracts.errors import ConfigError
-from evals.cases import read_cases
+from contracts.result import StructuredAgentResult
+from evals.cases import TurnCase, read_cases
 from evals.command import replace_part
+from evals.comparing import Arms, tells_plan, write_blind
 from evals.retrieval.corpora import Data, foreign
+from evals.runner import CaseResult, handbook
 from tests.support import fork_server
+from tests.support.turn import plan
+from tests.support.wire.server_process import fake_server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -121,13 +128,69 @@ def test_what_was_wrong_and_stated_stands_first(data: Path, tmp_path: Path) -> N
     assert "| howto | `normal` | en | 100% (2/2;" in done.stdout
 
 
-def test_two_values_of_a_setting_are_compared_on_the_same_turns(data: Path, tickets: Path) -> None:
-    """Each side is asked every turn, and the table has both values beside each other."""
-    done = run(str(tickets), "--ab", "min_evidence=1,9", data=data)
-    assert done.returncode == 0, done.stderr
-    assert "|  | `1` | `9` |" in done.stdout
-    assert "| answered | 67% (2/3;" in done.stdout
+def test_values_of_a_setting_are_compared_on_the_same_turns(data: Path, tickets: Path, tmp_path: Path) -> None:
+    """Each is asked every turn; the table has them beside each other, and people may judge the answers blindly."""
+    with fake_server() as server:
+        arms = ("synthetic", "in_question", "tool_result")
+        done = run(
+            str(tickets),
+            *("--ab", f"plan_trace={','.join(arms)}", "--out", str(tmp_path)),
+            data=data,
+            GUARDIAN_MODEL="fake-model",
+            OPENAI_BASE_URL=server.url,
+        )
+        assert done.returncode == 0, done.stderr
+    assert "|  | `synthetic` | `in_question` | `tool_result` |" in done.stdout
+    assert "No language model was asked" not in done.stdout
     assert re.search(r"\| plan to answer, ROUGE-L \| \.\d{3}", done.stdout)
+    assert re.search(r"\| answered by the model \| \d+%", done.stdout)
+    assert "| answer to reference, BLEU | – | – | – |" in done.stdout
+    assert "![plan_trace: shares of turns, and of answers](evaluation/ab-plan_trace.svg)" in done.stdout
+    assert (tmp_path / "evaluation" / "ab-plan_trace.svg").is_file()
+
+
+def test_bundled_cases_are_compared_with_the_model_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing else of the environment, so that the figures are of the handbook's own profile."""
+    monkeypatch.setattr("evals.runner.index", lambda *_: None)
+    for name, value in {
+        "GUARDIAN_MODEL": "fake-model",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+        "GUARD_MODE": "off",
+    }.items():
+        monkeypatch.setenv(name, value)
+    compared = handbook(tmp_path, with_models=True)
+    assert (compared.settings.models.drafter, compared.context_type().guard_mode) == ("fake-model", "enforce")
+    assert not handbook(tmp_path).settings.models.drafter
+
+
+def test_nobody_can_tell_from_the_blind_file_whose_answer_it_is(tmp_path: Path) -> None:
+    """It names no value of the setting; the key beside it does, in the order of each question's answers."""
+    case = TurnCase(id="t-1", language=Language.EN, says=("What?",), route=SGRAction.NORMAL)
+    sides = [[CaseResult(case, told(text))] for text in ("One.", "Two.", "One.")]
+    page = write_blind(tmp_path, Arms.read("top_k=3,4,5"), sides)
+    key = json.loads(page.with_suffix(".key.json").read_text("utf-8"))
+    assert sorted(key["t-1"]) == ["3", "4", "5"]
+    texts = re.findall(r"(?m)^(One|Two)\.$", page.read_text("utf-8"))
+    assert [{"3": "One", "4": "Two", "5": "One"}[value] for value in key["t-1"]] == texts
+    alike = write_blind(tmp_path, Arms.read("top_k=3,4,5"), [sides[0]] * 3)
+    assert "What?" not in alike.read_text("utf-8")
+
+
+def test_words_of_the_plan_in_an_answer_are_told_unless_a_source_has_them() -> None:
+    """Six words in a row that neither the question nor a source has are nobody's chance."""
+    case = TurnCase(id="t-1", language=Language.EN, says=("What?",), route=SGRAction.NORMAL)
+    planned = plan(action_plan=["look up the pages on kettles and compare them"])
+    leaks = told("I look up the pages on kettles and compare them.", plan=planned)
+    assert tells_plan(CaseResult(case, leaks))
+    assert not tells_plan(CaseResult(case, told("It boils.", plan=planned)))
+    asked = case.model_copy(update={"says": ("Please look up the pages on kettles and compare them.",)})
+    assert not tells_plan(CaseResult(asked, leaks))
+
+
+def told(text: str, **changes: Any) -> StructuredAgentResult:
+    return StructuredAgentResult(language=Language.EN, outcome=Outcome.ANSWERED, answer_text=text, **changes)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +199,7 @@ def test_two_values_of_a_setting_are_compared_on_the_same_turns(data: Path, tick
         (["--parts", "retreival"], "There is no part 'retreival'"),
         (["--ab", "plan_trace"], "does not name a setting and two values"),
         (["--ab", "no_such=1,2"], "There is no run setting 'no_such'"),
-        (["--ab", "top_k=3,3"], "on both sides"),
+        (["--ab", "top_k=3,3"], "in two places"),
         (["no-such-file.jsonl"], "no-such-file.jsonl cannot be read"),
         (["{tickets}", "--parts", "retrieval"], "The files have no case for that"),
         (["{tickets}", "--held-back"], "Of your own cases nothing is held back"),

@@ -168,6 +168,7 @@ NO_ANSWER: Final[dict[str, Any]] = {"written": SILENT, "found": []}
 TURNS: Final[dict[str, Turn]] = {
     "answered": Turn(),
     "answered from the tool trace": Turn(plan_trace="tool_result"),
+    "answered from the analysis in the question": Turn(plan_trace="in_question"),
     "unsafe": Turn(moderated=UNSAFE),
     "unsafe, reported": Turn(moderated=UNSAFE, guard_mode="report"),
     "controversial": Turn(moderated=TENSE),
@@ -327,6 +328,7 @@ async def all_are_the_same(names: list[str], walks: Any) -> bool:
 
 SHOWN_IN: Final = {
     "model": "answered",
+    "model-question": "answered from the analysis in the question",
     "model-tool": "answered from the tool trace",
     "user": "spam",
     "user-refused": "refused by the plan",

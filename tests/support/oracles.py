@@ -73,6 +73,8 @@ def output(*, channel: str, action: str, plan_trace: str) -> set[str]:
         return everything
     if channel == "model_context" and plan_trace == "tool_result":
         return {"user_intent", "tool_trace"}
+    if channel == "model_context" and plan_trace == "in_question":
+        return {"user_intent", "analysis"}
     shown = everything - {"tool_trace", "structured_data"}
     if channel == "user_interface":
         shown -= {"analysis"}

@@ -261,9 +261,50 @@ async def test_the_tools_own_trace_may_be_kept_instead(server: FakeServer, tmp_p
     [call] = drafted["messages"][2]["tool_calls"]
     assert call["function"]["name"] == PLAN_TOOL
     assert json.loads(call["function"]["arguments"])["user_intent"]
+    assert json.loads(drafted["messages"][3]["content"]) == json.loads(call["function"]["arguments"])
     assert "tools" not in drafted
     assert result.synthetic_analysis
     assert result.synthetic_analysis not in json.dumps(drafted)
+
+
+async def test_the_analysis_may_stand_in_the_question(server: FakeServer, tmp_path: Path) -> None:
+    """With `plan_trace` in_question, the assistant says nothing before the draft, so there is nothing of its own to copy."""
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        result = await ask(graph, plan_trace="in_question")
+    drafted = bodies(server, "draft")[0]
+    assert roles(drafted) == ["system", "user"]
+    assert result.synthetic_analysis in drafted["messages"][1]["content"]
+    assert result.synthetic_response not in drafted["messages"][1]["content"]
+    assert result.outcome == "answered"
+
+
+@pytest.mark.parametrize(
+    ("trial", "sent"),
+    [
+        ({"text": "heron copper"}, ["system", "user", "assistant", "assistant", "user"]),
+        ({"text": "heron"}, ["system", "user", "assistant", "user"]),
+        (
+            {"status": 400, "json": {"error": {"message": "roles must alternate"}}},
+            ["system", "user", "assistant", "user"],
+        ),
+    ],
+    ids=["reads both", "reads one", "refuses"],
+)
+async def test_two_messages_in_a_row_are_sent_where_a_trial_showed_that_both_are_read(
+    server: FakeServer, tmp_path: Path, trial: dict[str, Any], sent: list[str]
+) -> None:
+    """Once for a model: some refuse two messages of the assistant, others drop one; then one is sent, and it is told."""
+    server.script([{"when": {"purpose": "draft", "contains": "which metal"}, "reply": trial, "times": None}])
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        results = [await ask(graph, turn=turn, plan_trace="two_messages") for turn in ("one", "two")]
+    tried, *drafted = bodies(server, "draft")
+    assert roles(tried) == ["user", "assistant", "assistant", "user"]
+    assert [roles(body) for body in drafted] == [sent, sent]
+    for result, body in zip(results, drafted, strict=True):
+        own = [message["content"] for message in body["messages"] if message["role"] == "assistant"]
+        assert result.synthetic_analysis in own[0]
+        assert result.synthetic_response in own[-1]
+        assert any("two messages" in part for part in result.diagnostics.degraded) == (len(own) == 1)
 
 
 async def test_a_message_that_was_blocked_is_sent_to_no_model(server: FakeServer, tmp_path: Path) -> None:
