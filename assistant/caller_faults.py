@@ -14,6 +14,7 @@ from typing import Final
 from assistant.turns.progress import phrases
 from contracts.enums import Language
 from contracts.errors import (
+    BudgetSpent,
     ConfigError,
     DecisionError,
     GuardianError,
@@ -67,6 +68,9 @@ def for_caller(error: GuardianError, language: Language) -> GuardianError:
     """Return an error as its caller may see it; write an internal one to the log."""
     if isinstance(error, InputError) and error.key:
         return InputError(say(language, f"input_{error.key}", limit=f"{MAX_MESSAGE_CHARS:,}"), key=error.key)
+    if isinstance(error, BudgetSpent):
+        said = _text(f"http_budget_{error.whose}", language)
+        return BudgetSpent(*said, whose=error.whose, retry_after_s=error.retry_after_s)
     if name := _WORDED.get(type(error)):
         return type(error)(*_text(name, language))
     return hidden(error, language)
@@ -74,7 +78,7 @@ def for_caller(error: GuardianError, language: Language) -> GuardianError:
 
 def hidden(error: GuardianError, language: Language) -> GuardianError:
     """Return an error; if it is internal, without its text, which goes to the log."""
-    if isinstance(error, InsideFault | UnknownArticle) or type(error) in _WORDED:
+    if isinstance(error, InsideFault | UnknownArticle | BudgetSpent) or type(error) in _WORDED:
         return error
     name = next((_INSIDE[kind] for kind in type(error).__mro__ if kind in _INSIDE), "")
     if not name:

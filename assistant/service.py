@@ -38,7 +38,7 @@ from assistant.turns.transcript import (
 from assistant.visitors import split_stored_id
 from assistant.wiring.documents import knowledge_base
 from assistant.wiring.ports import open_ports
-from assistant.wiring.turns import open_runner
+from assistant.wiring.turns import open_runner, share_budget
 from contracts.enums import Outcome
 from contracts.errors import GuardianError, InputError, UnknownThread
 from contracts.result import StructuredAgentResult
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from adapters.index.queries import Knowledge
     from assistant.deployment import Deployment
     from assistant.turns.runner import TurnRunner
+    from assistant.turns.spending import Budget
     from contracts.context import Context
     from contracts.evidence import EvidenceItem
 
@@ -71,10 +72,12 @@ class Caller:
             nobody is told apart: then everybody who reaches the process is the same caller, who has all conversations but
             those of visitors and users.
         role: A role of the profile.
+        address: Of a visitor's browser, for the budget of an address; it is nobody's name.
     """
 
     name: str = ""
     role: str = "user"
+    address: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,16 @@ class Question:
     settings: Json = field(default_factory=dict[str, Any])
 
 
+@dataclass(frozen=True, slots=True)
+class ServiceTables:
+    """What a service keeps beside the transcript, in the same file."""
+
+    feedback: FeedbackStore
+    histories: Histories
+    links: SharedLinks
+    budget: Budget
+
+
 class Service:
     """An open deployment that runs turns for many callers; `open_service` makes it.
 
@@ -110,9 +123,7 @@ class Service:
         deployed: Deployment,
         runner: TurnRunner,
         knowledge: Knowledge,
-        feedback: FeedbackStore,
-        histories: Histories,
-        links: SharedLinks,
+        kept: ServiceTables,
         desk: ReviewDesk,
         list_resting: Callable[[], Mapping[str, float]],
     ) -> None:
@@ -122,9 +133,10 @@ class Service:
         self.desk = desk
         self._runner = runner
         self._store = runner.store
-        self._feedback = feedback
-        self._histories = histories
-        self._links = links
+        self._feedback = kept.feedback
+        self._histories = kept.histories
+        self._links = kept.links
+        self._budget = kept.budget
         self._live: dict[str, list[RunningTurn]] = {}
         self._closed = False
         self.watchers: list[Watcher] = []
@@ -155,6 +167,9 @@ class Service:
 
         async def run() -> StructuredAgentResult:
             live.tell(TurnStarted(turn_id=turn_id, thread_id=thread))
+            recorded = await self._store.find(inner, turn_id)
+            if recorded is None or recorded.result is None:
+                await self._budget.check(caller.name, caller.address)
             raw = await self._runner.run(
                 inner,
                 live.question,
@@ -163,9 +178,16 @@ class Service:
                 on_event=live.tell,
                 on_earlier=lambda result: self._tell_earlier(live, result),
             )
+            await self._count_cost(caller, live, raw)
             return tell_end(live, raw)
 
         return self._start(inner, live, run())
+
+    async def _count_cost(self, caller: Caller, live: RunningTurn, raw: Json) -> None:
+        """Count what a turn cost that ran here; one that ran before was counted then."""
+        diagnostics: Json = raw.get("diagnostics") or {}
+        if live.ran and (cost := diagnostics.get("cost")):
+            await self._budget.add(caller.name, caller.address, cost)
 
     @asynccontextmanager
     async def asking(self, caller: Caller, question: Question) -> AsyncGenerator[RunningTurn]:
@@ -231,6 +253,7 @@ class Service:
                 raw = done.result if done is not None else None
             if raw is None:
                 raise UnknownThread(f"There is no conversation {thread!r}.", "It was deleted; begin a new one.")
+            await self._count_cost(caller, live, raw)
             return tell_end(live, raw)
 
         return self._start(inner, live, run())
@@ -550,10 +573,14 @@ async def open_service(deployed: Deployment) -> AsyncGenerator[Service]:
         opened.callback(knowledge.close)
         ports = await opened.enter_async_context(open_ports(deployed, knowledge))
         runner = await opened.enter_async_context(open_runner(deployed, ports))
-        feedback, histories = await FeedbackStore.share(runner.store), await Histories.share(runner.store)
-        links = await SharedLinks.share(runner.store)
-        desk = await desk_over(deployed, runner.store, feedback, ports.sink)
-        service = Service(deployed, runner, knowledge, feedback, histories, links, desk, ports.list_resting)
+        kept = ServiceTables(
+            await FeedbackStore.share(runner.store),
+            await Histories.share(runner.store),
+            await SharedLinks.share(runner.store),
+            await share_budget(deployed, runner.store),
+        )
+        desk = await desk_over(deployed, runner.store, kept.feedback, ports.sink)
+        service = Service(deployed, runner, knowledge, kept, desk, ports.list_resting)
         try:
             yield service
         finally:

@@ -24,6 +24,7 @@
         ├── ThreadBusy
         ├── TurnStopped
         ├── ServerClosing
+        ├── BudgetSpent           language models have cost what they may in a day
         └── UnknownThread
 
 The first argument says what happened, and `way_out` says how to fix it.
@@ -187,6 +188,22 @@ class TurnStopped(ThreadError):
 
 class ServerClosing(ThreadError):
     """The process is closing and accepts no more turns."""
+
+
+class BudgetSpent(ThreadError):
+    """Language models have cost as much as they may in a day; a question is not begun.
+
+    Args:
+        message: What happened, in one sentence.
+        way_out: How to fix it, in one sentence; may be empty.
+        whose: The budget: `day` for all callers together, `key`, `visitor` or `address`.
+        retry_after_s: Seconds until the day ends, in UTC; at least 1.
+    """
+
+    def __init__(self, message: str, way_out: str = "", *, whose: str = "day", retry_after_s: int = 1) -> None:
+        super().__init__(message, way_out)
+        self.whose = whose
+        self.retry_after_s = retry_after_s
 
 
 class UnknownThread(ThreadError):

@@ -26,6 +26,7 @@ from contracts.enums import (
     Track,
 )
 from contracts.lookups import LocalText, Lookup, check_different
+from contracts.prices import Prices
 from contracts.spec import ArchitectSpec, pattern_fault
 
 
@@ -272,6 +273,7 @@ class Profile(_ProfilePart):
     synonyms: tuple[SynonymGroup, ...] = ()
     lookups: tuple[Lookup, ...] = ()
     database: Database = Database()
+    prices: Prices = Prices()
 
     @field_validator("lookups")
     @classmethod

@@ -30,6 +30,8 @@ class Diagnostics(BaseModel):
             result read only from the graph's state.
         profile: Version of the profile that the turn ran with, 12 hexadecimal digits; the turn runner writes it. Empty
             in results of earlier versions.
+        cost, currency: What the calls cost together, by the prices of the profile; `None` without any with a price whose
+            tokens were counted. The turn runner writes them.
         first_event_ms, answer_ms: Milliseconds from the start of the turn to the first progress event, and to the
             answer; measured by the turn runner.
     """
@@ -41,6 +43,8 @@ class Diagnostics(BaseModel):
     calls: list[ModelCall] = Field(default_factory=list[ModelCall])
     timings_ms: dict[str, float] = Field(default_factory=dict)
     profile: str = ""
+    cost: float | None = None
+    currency: str = ""
     first_event_ms: float | None = None
     answer_ms: float | None = None
 

@@ -24,6 +24,8 @@ LONGEST_RANKING_S: Final = 50.0
 """Of an embedding model and of a reranker, which are asked one after the other: within `LONGEST_TIMEOUT_S` together."""
 LONGEST_TIMEOUT_S: Final = 110.0
 """Less than a node may take, so that a port always ends before its node is ended."""
+MOST_MONEY: Final = 1_000_000.0
+"""The highest budget of a day, in any currency."""
 LONGEST_MODEL_S: Final = 600.0
 """Of a language model. A node that may wait for one longer than usual is given more time by as much."""
 
@@ -465,6 +467,30 @@ class CallerSettings(Group):
         return self
 
 
+class BudgetSettings(Group):
+    """What language models may cost in a day of UTC, in the currency of the profile's `[prices]`; 0 for no bound."""
+
+    day: float = variable("GUARDIAN_BUDGET_DAY", 0.0, least=0.0, most=MOST_MONEY)(
+        "What language models may cost in a day, in the currency of `[prices]`, for all callers together; 0: any amount.",
+        "Во сколько языковые модели могут обойтись за день, в валюте `[prices]`, на всех вместе; 0 — без ограничения.",
+    )
+    key: float = variable("GUARDIAN_BUDGET_KEY", 0.0, least=0.0, most=MOST_MONEY)(
+        "The same for each API key.", "То же для каждого ключа API."
+    )
+    visitor: float = variable("GUARDIAN_BUDGET_VISITOR", 0.0, least=0.0, most=MOST_MONEY)(
+        "The same for each visitor, and for each user whom a proxy names.",
+        "То же для каждого посетителя и каждого пользователя, которого называет прокси.",
+    )
+    address: float = variable("GUARDIAN_BUDGET_ADDRESS", 0.0, least=0.0, most=MOST_MONEY)(
+        "The same for all visitors with one address.", "То же для всех посетителей с одного адреса."
+    )
+
+    @property
+    def any(self) -> bool:
+        """Whether there is any bound."""
+        return any((self.day, self.key, self.visitor, self.address))
+
+
 class TracingSettings(Group):
     """The contents of traces: for every command that asks a server, if tracing is on."""
 
@@ -493,6 +519,7 @@ class Settings:
     hand_offs: HandOffSettings
     server: ServerSettings
     callers: CallerSettings
+    budget: BudgetSettings
     tracing: TracingSettings
 
     @classmethod

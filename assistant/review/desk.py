@@ -296,6 +296,8 @@ def _record_of(turn: Turn, said: Feedback | None, handled: bool, note: str, case
         when=turn.started_at,
         language=result.language if result else None,
         profile=result.diagnostics.profile if result else "",
+        cost=result.diagnostics.cost if result else None,
+        currency=result.diagnostics.currency if result else "",
         question=fit_to_show(turn.question),
         answer=fit_to_show(result.answer_text) if result else "",
         outcome=result.outcome if result else None,

@@ -67,6 +67,7 @@ class Digest(_Part):
         since, until: ISO 8601, UTC; `until` is empty for a period that ends now.
         outcomes: How many turns ended how; `unfinished` for those that did not.
         days: How many turns began on each day, by its date.
+        costs: What language models cost on each day, by currency and date; days without a known cost are left out.
         topics: Those with unanswered questions, the most unanswered first.
         gaps: Topics most of whose questions were not answered.
         by: What put questions together: `meaning` or `words`.
@@ -81,6 +82,7 @@ class Digest(_Part):
     conversations: int
     outcomes: Mapping[str, int]
     days: Mapping[str, int]
+    costs: Mapping[str, Mapping[str, float]]
     good: int
     bad: int
     topics: tuple[Topic, ...]
@@ -109,6 +111,15 @@ async def make_digest(desk: ReviewDesk, query: ReviewQuery, who: str, embedder: 
     return await sum_up(query, records, pages, embedder)
 
 
+def _costs(records: Iterable[TurnRecord]) -> dict[str, dict[str, float]]:
+    sums: dict[str, dict[str, float]] = {}
+    for record in sorted(records, key=lambda one: one.when):
+        if record.cost is not None:
+            of_days = sums.setdefault(record.currency, {})
+            of_days[record.when[:10]] = of_days.get(record.when[:10], 0.0) + record.cost
+    return sums
+
+
 async def sum_up(
     query: ReviewQuery, records: Sequence[TurnRecord], pages: Sequence[tuple[str, ...]], embedder: Embedder | None
 ) -> Digest:
@@ -130,6 +141,7 @@ async def sum_up(
         conversations=len({record.thread for record in records}),
         outcomes=Counter(str(record.outcome or "unfinished") for record in records),
         days=dict(sorted(Counter(record.when[:10] for record in records).items())),
+        costs=_costs(records),
         good=sum(record.rating is Rating.UP for record in records),
         bad=sum(record.rating is Rating.DOWN for record in records),
         topics=tuple(sorted(filter(_has_unanswered, topics), key=_by_unanswered)[:_TOPICS]),

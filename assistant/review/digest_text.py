@@ -7,6 +7,7 @@ from html import escape
 from typing import Final
 
 from assistant.review.digest import Digest, PageUse, Topic
+from assistant.turns.progress import money
 from rendering.columns import flat
 from rendering.texts import inline
 
@@ -45,6 +46,8 @@ def digest_markdown(digest: Digest, say: Words) -> str:
     if not digest.turns:
         return "\n\n".join([*parts, say["report_nothing"]]) + "\n"
     parts += [_volumes(digest, say), f"## {say['report_ends']}", _ends_table(digest, say)]
+    if digest.costs:
+        parts += [f"## {say['report_costs']}", _costs_table(digest)]
     parts += [f"## {say['report_gaps']}", _bullets([inline(gap_line(gap, say)) for gap in digest.gaps], say)]
     parts += [f"## {say['report_topics']}", _grouped(digest, say), _topics_table(digest.topics, say)]
     parts += [f"## {say['report_cited']}", _pages_table(digest.cited, say)]
@@ -63,6 +66,7 @@ def digest_html(digest: Digest, say: Words, language: str) -> str:
         sections += [
             _section(say["report_ends"], bars(shares, say["report_ends"])),
             _section(say["report_days"], bars(days, say["report_days"])),
+            *_cost_sections(digest, say),
             _section(say["report_gaps"], f"<ul>{gaps}</ul>" if gaps else f"<p>{escape(say['report_none'])}</p>"),
             _section(
                 say["report_topics"],
@@ -81,6 +85,16 @@ def digest_html(digest: Digest, say: Words, language: str) -> str:
     )
 
 
+def _cost_sections(digest: Digest, say: Words) -> list[str]:
+    """Return a section for each currency, with what each day cost."""
+    found: list[str] = []
+    for currency, of_days in digest.costs.items():
+        most = max(of_days.values()) or 1.0
+        rows = [(day, amount / most, money(amount, currency)) for day, amount in of_days.items()]
+        found.append(_section(say["report_costs"], bars(rows, say["report_costs"])))
+    return found
+
+
 def bars(rows: Sequence[tuple[str, float, str]], title: str) -> str:
     """Return horizontal bars as SVG.
 
@@ -96,6 +110,11 @@ def bars(rows: Sequence[tuple[str, float, str]], title: str) -> str:
         for place, (label, length, text) in enumerate(rows)
     )
     return f'<svg viewBox="0 0 {_WIDTH} {len(rows) * _BAR + 4}" role="img" aria-label="{escape(title)}">{drawn}</svg>'
+
+
+def _costs_table(digest: Digest) -> str:
+    rows = [(day, money(amount, currency)) for currency, days in digest.costs.items() for day, amount in days.items()]
+    return "\n".join(f"- {day}: {amount}" for day, amount in rows)
 
 
 def gap_line(gap: Topic, say: Words) -> str:

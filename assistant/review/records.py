@@ -21,7 +21,7 @@ MOST_AT_ONCE: Final = 500
 """Turns of one page of a list."""
 _LONGEST_TEXT: Final = 200
 _MOST_DAYS: Final = 36_500
-_PARTS: Final = 8
+_PARTS: Final = 10
 """Of a result that a row of turns has."""
 _UNITS: Final = {"h": 3600, "d": 86_400, "w": 604_800}
 """Seconds."""
@@ -36,6 +36,7 @@ class TurnRecord(BaseModel):
         when: When the turn began, ISO 8601, UTC.
         language: Of the answer; `None` while there is none.
         profile: Version of the profile; empty for turns of earlier versions.
+        cost, currency: What language models cost it; `None` if that is not known.
         outcome: `None` while the turn runs, or if its result cannot be read.
         reasons: The names of the Guardian's reasons; without a draft, the reason why the turn ended.
         rating, comment: The caller's.
@@ -51,6 +52,8 @@ class TurnRecord(BaseModel):
     when: str
     language: Language | None = None
     profile: str = ""
+    cost: float | None = None
+    currency: str = ""
     question: str
     answer: str = ""
     outcome: Outcome | None = None
@@ -144,7 +147,7 @@ def caller_of(thread: str) -> str:
 def read_record(row: Sequence[Any]) -> TurnRecord:
     """Return the turn of a row (`assistant.turns.reviews.Reviews.page`); what cannot be read of it is left out."""
     thread, turn, number, question, started, excerpt, rating, comment, handled, note, case = row
-    outcome, language, answer, ended, verdict, reasons, profile, _ = _read_excerpt(excerpt)
+    outcome, language, answer, ended, verdict, reasons, profile, cost, currency, _ = _read_excerpt(excerpt)
     named = cast("list[Any]", reasons) if isinstance(reasons, list) else []
     names = reason_names(reason for reason in named if isinstance(reason, str))
     return TurnRecord(
@@ -155,6 +158,8 @@ def read_record(row: Sequence[Any]) -> TurnRecord:
         when=readable(started),
         language=Language(language) if language in tuple(Language) else None,
         profile=profile if isinstance(profile, str) else "",
+        cost=float(cost) if isinstance(cost, float | int) else None,
+        currency=currency if isinstance(currency, str) else "",
         question=fit_to_show(readable(question)),
         answer=fit_to_show(answer) if isinstance(answer, str) else "",
         outcome=Outcome(outcome) if outcome in tuple(Outcome) else None,

@@ -8,6 +8,7 @@ from typing import Final
 from assistant.report_text import MARKS, in_words
 from assistant.review.records import TurnRecord
 from assistant.review.reviewed_turn import ReviewedClaim, ReviewedTry, ReviewedTurn
+from assistant.turns.progress import money
 from rendering.columns import flat, wrap
 from rendering.texts import without_escapes
 
@@ -65,6 +66,7 @@ def _turn(turn: ReviewedTurn, say: Words, width: int) -> Iterator[str]:
         ("review_caller", record.caller),
         ("review_language", record.language or ""),
         ("review_profile", record.profile),
+        ("review_cost", money(record.cost, record.currency) if record.cost is not None else ""),
         ("review_turn", record.turn),
     )
     yield " · ".join(f"{say[key]}: {flat(value)}" for key, value in facts if value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import cache
+from math import floor, log10
 from typing import Final
 
 from assistant.turns.events import (
@@ -19,7 +20,7 @@ from assistant.turns.events import (
 )
 from contracts.calls import ModelCall, tokens_of
 from contracts.enums import CallPurpose, Language, Outcome, RequestType, SGRAction
-from contracts.result import StructuredAgentResult
+from contracts.result import Diagnostics, StructuredAgentResult
 from language.figures.counted import count_noun
 from language.patterns import read_toml
 
@@ -68,8 +69,20 @@ def model_line(result: StructuredAgentResult, language: Language) -> str:
         requests=count_noun(len(asked), say["model_requests"], language),
         tokens=f"{counted:,}".replace(",", " ") if tokens else "?",
         seconds=f"{sum(call.ms for call in asked) / 1000:.1f}",
+        cost=f", {cost_text(result.diagnostics)}" if result.diagnostics.cost is not None else "",
         brought=say[f"model_{_brought(result, asked)}"],
     )
+
+
+def cost_text(diagnostics: Diagnostics) -> str:
+    """Return what a turn's models cost, with the currency; of small sums the digits that say something."""
+    return money(diagnostics.cost or 0.0, diagnostics.currency)
+
+
+def money(amount: float, currency: str) -> str:
+    """Return an amount with its currency: two digits behind the point, of less than a unit two that are not 0."""
+    digits = 2 if amount >= 1 or not amount else min(9, 1 - floor(log10(amount)))
+    return f"{amount:.{digits}f} {currency}"
 
 
 def _brought(result: StructuredAgentResult, asked: Sequence[ModelCall]) -> str:

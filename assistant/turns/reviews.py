@@ -20,6 +20,8 @@ _EXCERPT: Final = (
     "$.guardian.verdict",
     "$.guardian.reasons",
     "$.diagnostics.profile",
+    "$.diagnostics.cost",
+    "$.diagnostics.currency",
     "$.question",
 )
 """What a list needs of a result, which is a hundred times larger."""

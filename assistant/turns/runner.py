@@ -99,7 +99,7 @@ class TurnRunner:
         clock: Seconds, monotonic; for the timings of the nodes only.
         forget: Deletes other data of a conversation, by its id, and returns how much there was; called before its
             transcript is deleted.
-        profile_version: Recorded with each result.
+        figures: Returns what else is recorded with a turn's diagnostics, from them.
 
     Raises:
         ConfigError: The graph has no checkpointer.
@@ -115,7 +115,7 @@ class TurnRunner:
         wait_s: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
         forget: Callable[[str], Awaitable[int]] | None = None,
-        profile_version: str = "",
+        figures: Callable[[Json], Json] = lambda _: {},
     ) -> None:
         # What LangGraph's methods take and return is only partly typed.
         self._graph = cast("Any", graph)
@@ -127,7 +127,7 @@ class TurnRunner:
         self._wait_s = wait_s
         self._clock = clock
         self._forget = forget
-        self._profile_version = profile_version
+        self._figures = figures
         self._queues: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def run(
@@ -295,8 +295,8 @@ class TurnRunner:
             snapshot = begun
         # The graph does not know which conversation it serves.
         result: Json = {**_result_of(snapshot, turn), "thread_id": turn.thread_id, "turn_id": turn.turn_id}
-        measured = stopwatch.figures() | ({"profile": self._profile_version} if self._profile_version else {})
-        result["diagnostics"] = {**(result.get("diagnostics") or {}), **measured}
+        diagnostics: Json = result.get("diagnostics") or {}
+        result["diagnostics"] = {**diagnostics, **stopwatch.figures(), **self._figures(diagnostics)}
         return await self.store.finish(turn.thread_id, turn.turn_id, result)
 
     async def _find_begun(self, turn: Turn) -> StateSnapshot | None:

@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     import aiosqlite
 
 
-class ThreadTable:
-    """One table with a column `thread_id`. Each method is a single statement, so a kill leaves nothing half done.
+class FileTable:
+    """One table of the file. Each method of it is a single statement, so a kill leaves nothing half done.
 
     Every method raises `ThreadError` if the storage fails.
     """
 
-    name: ClassVar[str]
     made_by: ClassVar[tuple[str, ...]]
     """Statements that make the table where there is none."""
 
@@ -43,7 +42,7 @@ class ThreadTable:
         return opened
 
     @classmethod
-    async def share(cls, other: ThreadTable) -> Self:
+    async def share(cls, other: FileTable) -> Self:
         """Open the table on the connection of another table, which closes it."""
         opened = cls(other._connection, other.path)
         await opened._make()
@@ -63,6 +62,16 @@ class ThreadTable:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    async def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        with storage_errors_as_ours(self.path):
+            return [tuple(row) for row in await self._connection.execute_fetchall(statement, values)]
+
+
+class ThreadTable(FileTable):
+    """One table with a column `thread_id`."""
+
+    name: ClassVar[str]
 
     async def forget(self, thread_id: str) -> int:
         """Delete a conversation's rows; return how many there were."""
@@ -100,10 +109,6 @@ class ThreadTable:
                 f"What was deleted is still in the log beside {self.path}, because another program reads the file.",
                 "End that program, such as a backup, and give the command again.",
             )
-
-    async def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        with storage_errors_as_ours(self.path):
-            return [tuple(row) for row in await self._connection.execute_fetchall(statement, values)]
 
 
 def utc_now() -> str:

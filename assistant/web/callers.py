@@ -172,7 +172,7 @@ class Callers:
         if (user := self._user(connection)) is not None:
             return Identity(user, Kind.USER, self.settings.user_per_minute)
         if (visit := self._visit(connection)) is not None:
-            return self._visitor(visit)
+            return self._visitor(visit, self.address(connection))
         self.keys.all()  # where they cannot be read, that is the fault
         raise self._unauthorized()
 
@@ -204,7 +204,9 @@ class Callers:
             identity = self.identify(connection)
             if identity.kind is not Kind.VISITOR or visit.expires - self._clock() > seconds / 2:
                 return identity, None
-        return self._visitor(visit), self._presence(Visit(visit.visitor, expires), seconds, connection)
+        return self._visitor(visit, self.address(connection)), self._presence(
+            Visit(visit.visitor, expires), seconds, connection
+        )
 
     def reader_role(self, connection: HTTPConnection) -> str:
         """Return the role of whoever follows a link, which is a permission of its own.
@@ -319,8 +321,8 @@ class Callers:
         sent += connection.headers.getlist(VISITOR_HEADER)
         return next((visit for value in sent if (visit := self._seal.read(value, now)) is not None), None)
 
-    def _visitor(self, visit: Visit) -> Identity:
-        return Identity(Caller(visit.name, self._role), Kind.VISITOR, self.settings.visitor_per_minute)
+    def _visitor(self, visit: Visit, address: str) -> Identity:
+        return Identity(Caller(visit.name, self._role, address), Kind.VISITOR, self.settings.visitor_per_minute)
 
     def _presence(self, visit: Visit, seconds: int, connection: HTTPConnection) -> Presence:
         assert self._seal is not None  # noqa: S101  # without it, there are no visitors

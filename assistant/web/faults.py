@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from assistant.caller_faults import InsideFault, hidden
 from contracts.enums import Language
 from contracts.errors import (
+    BudgetSpent,
     ConfigError,
     GuardianError,
     InputError,
@@ -74,6 +75,7 @@ _STATUS: Final[dict[type, tuple[int, str]]] = {
     TooLarge: (413, "invalid_request_error"),
     InputError: (400, "invalid_request_error"),
     TooMany: (429, "rate_limit_error"),
+    BudgetSpent: (429, "insufficient_quota"),
     ServerClosing: (503, "service_unavailable_error"),
     KnowledgeError: (503, "service_unavailable_error"),
     PortError: (503, "service_unavailable_error"),
@@ -180,7 +182,7 @@ def fault_response(error: GuardianError, path: str = "/") -> JSONResponse:
     challenge = "Bearer" if silent else 'Basic realm="Guardian", charset="UTF-8"'
     headers = {
         **({"WWW-Authenticate": challenge} if status == 401 else {}),
-        **({"Retry-After": str(error.retry_after_s)} if isinstance(error, TooMany) else {}),
+        **({"Retry-After": str(error.retry_after_s)} if isinstance(error, TooMany | BudgetSpent) else {}),
         **({"Retry-After": _BACK_S} if isinstance(error, ServerClosing) else {}),
     }
     return JSONResponse(body.model_dump(), status, headers=headers)

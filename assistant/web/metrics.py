@@ -67,6 +67,7 @@ class Metrics:
         )
         self._calls = Counter("model_calls", "Requests to models", ["purpose", "success"], **to)
         self._tokens = Counter("model_tokens", "Tokens, as the models' servers counted them", ["kind"], **to)
+        self._cost = Counter("model_cost", "What models cost, by the profile's prices", ["currency"], **to)
         self._requests = Counter("http_requests", "Requests over HTTP", ["method", "route", "status"], **to)
         self._request_seconds = Histogram(
             "http_request_seconds", "Seconds to the end of an answer", ["method", "route"], buckets=_TURN_S, **to
@@ -134,6 +135,8 @@ class Metrics:
             self._calls.labels(call.purpose, "false" if call.fault else "true").inc()
         for kind, count in told.tokens.items():
             self._tokens.labels(kind).inc(count)
+        if told.cost is not None:
+            self._cost.labels(told.currency).inc(told.cost)
 
 
 class Measured:

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from assistant.deployment import Deployment
+from contracts.calls import ModelCall
+from contracts.errors import ConfigError
 
 if TYPE_CHECKING:
     from assistant.turns.runner import TurnRunner
+    from assistant.turns.spending import Budget
     from assistant.turns.transcript import TurnStore
     from graph.build import Ports
+
+_DIGITS: Final = 9
+"""Of a cost, behind the point."""
 
 
 @asynccontextmanager
@@ -39,6 +45,32 @@ async def _forget(deployed: Deployment, thread_id: str) -> int:
     return forgotten
 
 
+async def share_budget(deployed: Deployment, store: TurnStore) -> Budget:
+    """Return the budgets, kept in the file of the transcript.
+
+    Raises:
+        ConfigError: There is a budget, but a model without a price, so that nothing of it would be counted.
+    """
+    from assistant.turns.spending import Budget, Spending
+
+    budget, models, prices = deployed.settings.budget, deployed.settings.models, deployed.profile.prices
+    unpriced = [name for name in (models.planner, models.drafter) if name and name not in prices.models]
+    if budget.any and unpriced:
+        raise ConfigError(
+            f"There is a budget (GUARDIAN_BUDGET_...), but the profile has no price for the model {unpriced[0]!r}.",
+            f'Write its price into the profile: [prices.models."{unpriced[0]}"], prompt and completion.',
+        )
+    return Budget(await Spending.share(store), budget, prices.currency, store.now)
+
+
+def _figures(deployed: Deployment, diagnostics: dict[str, Any]) -> dict[str, Any]:
+    """Return what a turn's diagnostics have of its deployment: the profile's version, and what the calls cost."""
+    prices = deployed.profile.prices
+    cost = prices.cost_of(map(ModelCall.model_validate, diagnostics.get("calls") or ()))
+    told = {} if cost is None else {"cost": round(cost, _DIGITS), "currency": prices.currency}
+    return {"profile": deployed.profile_version, **told}
+
+
 @asynccontextmanager
 async def open_runner(deployed: Deployment, ports: Ports) -> AsyncGenerator[TurnRunner]:
     """Open the turn runner with checkpoints, transcript and locks, on given adapters."""
@@ -56,5 +88,5 @@ async def open_runner(deployed: Deployment, ports: Ports) -> AsyncGenerator[Turn
             deployed.locks_folder,
             context_type=deployed.context_type,
             forget=partial(_forget, deployed),
-            profile_version=deployed.profile_version,
+            figures=partial(_figures, deployed),
         )

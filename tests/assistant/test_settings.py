@@ -60,6 +60,7 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "GUARD_MOSEC_TYPE_FIELD": "kind",
         "GUARD_TIMEOUT": "3",
         "GUARD_MAX_RETRIES": "1",
+        **{f"GUARDIAN_BUDGET_{whose}": "5" for whose in ("DAY", "KEY", "VISITOR", "ADDRESS")},
         "GUARDIAN_MODEL": "model",
         "GUARDIAN_PLANNER_MODEL": "planner",
         "GUARDIAN_DRAFTER_MODEL": "offline",

@@ -9,13 +9,15 @@ import argparse
 import asyncio
 import json
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from assistant.cli.output import show_answer
 from assistant.deployment import Deployment, deployment
 from assistant.turns.feedback import Feedback, FeedbackStore, Rating
-from assistant.turns.progress import own_language, phrases
-from assistant.turns.transcript import MAX_ID_LENGTH, MAX_STORED_ID_LENGTH, ThreadSummary, check_id
+from assistant.turns.progress import money, own_language, phrases
+from assistant.turns.transcript import MAX_ID_LENGTH, MAX_STORED_ID_LENGTH, ThreadSummary, Turn, check_id
 from assistant.visitors import split_stored_id
 from assistant.wiring.hand_offs import hand_offs_file
 from assistant.wiring.turns import open_runner, open_store
@@ -129,7 +131,20 @@ async def _show(deployed: Deployment, options: argparse.Namespace) -> int:
         if turn.answer:
             show_answer(turn.answer)
             print()
+    if cost := _cost_of(turns):
+        print(phrases(own_language())["conversation_cost"].format(cost=cost))
     return 0
+
+
+def _cost_of(turns: Sequence[Turn]) -> str:
+    """Return what language models cost a conversation, by currency; empty if nothing is known of it."""
+    sums: dict[str, float] = {}
+    for turn in turns:
+        told: dict[str, Any] = (turn.result or {}).get("diagnostics") or {}
+        currency, amount = str(told.get("currency") or ""), told.get("cost")
+        if isinstance(amount, float | int):
+            sums[currency] = sums.get(currency, 0.0) + amount
+    return ", ".join(money(amount, currency) for currency, amount in sums.items())
 
 
 def _feedback(said: Feedback | None) -> dict[str, str] | None:

@@ -55,6 +55,7 @@ async def _list(deployed: Deployment, options: argparse.Namespace) -> int:
 
 async def _erase(deployed: Deployment, options: argparse.Namespace) -> int:
     from assistant.turns.erasure import conversations_of, erase
+    from assistant.turns.spending import Spending
     from assistant.wiring.ports import idle_ports
 
     if not options.name.strip():
@@ -66,6 +67,7 @@ async def _erase(deployed: Deployment, options: argparse.Namespace) -> int:
         async with open_runner(deployed, idle_ports()) as runner:
             found = await conversations_of(runner.store, outbox(deployed), name)
             busy = await erase(runner, found)
+            await (await Spending.share(runner.store)).forget(name)
             if busy:
                 raise ThreadBusy(
                     f"{len(busy)} of {len(found)} conversations of {name} are still working on a message; the others are "

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from assistant.report_text import MARKS, handed_lines, in_words, pieces, renumber_draft, verdict_line
+from assistant.turns.progress import cost_text
 from assistant.turns.transcript import Turn
 from assistant.turns.views import confidence_of, queries_asked, shown_numbers
 from assistant.web.page.look import Look, anchor_of, outward_link, passage_url
@@ -37,6 +38,8 @@ def badges_html(result: StructuredAgentResult, look: Look) -> str:
         found.append(("verdict", str(report.verdict), str(report.verdict).lower()))
     if result.diagnostics.retries:
         found.append(("retries", str(result.diagnostics.retries), ""))
+    if result.diagnostics.cost is not None:
+        found.append(("cost", cost_text(result.diagnostics), ""))
     spans = "".join(
         f'<span class="badge {words(tone.replace("/", ""))}">{look.say(f"badge_{name}")}: <b>{words(value)}</b></span>'
         for name, value, tone in found

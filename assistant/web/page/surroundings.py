@@ -11,7 +11,15 @@ from assistant.turns.transcript import MAX_TITLE_CHARS, ThreadSummary
 from assistant.web.faults import TooMany, Unauthorized
 from assistant.web.page.look import PENCIL, Look
 from assistant.web.page.markdown import words
-from contracts.errors import GuardianError, InputError, ServerClosing, ThreadBusy, TurnStopped, UnknownThread
+from contracts.errors import (
+    BudgetSpent,
+    GuardianError,
+    InputError,
+    ServerClosing,
+    ThreadBusy,
+    TurnStopped,
+    UnknownThread,
+)
 from guards.message_check import MAX_MESSAGE_CHARS
 from rendering.texts import say as text_of
 
@@ -22,6 +30,7 @@ _WEEK: Final = 7
 """Days after which a conversation is older than those of the week."""
 _PIN: Final = '<svg viewBox="0 0 20 20" aria-hidden="true"><path d="M7 3h6l-1 5 3 3H5l3-3zM10 11v6"/></svg>'
 _FAULTS: Final[dict[type[Exception], str]] = {
+    BudgetSpent: "page_budget_spent",
     ThreadBusy: "page_busy",
     ServerClosing: "page_closing",
     UnknownThread: "page_unknown",
