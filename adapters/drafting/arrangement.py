@@ -1,6 +1,8 @@
 """An answer that a model arranges: it names numbered sentences of the evidence in an order, and their words stay theirs.
 
-It is for models that cannot cite. What such a model may write itself are the numbers and a few connecting words.
+It is for models that cannot cite. What such a model writes itself are the numbers, a few connecting words, and a question
+to the user. How its choice is written down is the extractive drafter's: lists have what leads into them, sections their
+titles, and every sentence its citation.
 """
 
 from __future__ import annotations
@@ -11,9 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-from adapters.drafting.extractive import in_plain, own_words
-from adapters.drafting.formats import compose
-from adapters.drafting.passages import LEFT_OUT, Unit, units
+from adapters.drafting.extractive import ExtractiveDrafter, in_plain, own_words
+from adapters.drafting.passages import LEFT_OUT, Unit
 from adapters.drafting.prompt import (
     ABSTAIN,
     ARRANGE_AS_JSON,
@@ -24,19 +25,16 @@ from adapters.drafting.prompt import (
     fence,
     one_line,
 )
-from adapters.drafting.quotation import GOES_ON, add_citation, is_cited, is_whole, quote_items, quote_unit
-from adapters.drafting.replies import CALLED, MOST_CHARS, Unusable, read_mark
+from adapters.drafting.quotation import GOES_ON, section_of
+from adapters.drafting.replies import CALLED, MOST_CHARS, Unusable, read_mark, strip_fence
+from adapters.drafting.selection import ScoredUnit
 from adapters.models.chat import Reply
 from contracts.enums import DraftKind, FaultKind, Language
 from contracts.evidence import EvidenceItem
 from contracts.ports import Draft, DraftRequest
 from contracts.profile import Profile
 from language.blocks import BlockKind
-from language.forbidden import forbidden_in
-from language.markup import ICON
 from language.patterns import read_wording
-from language.privacy.links import foreign_links
-from language.privacy.personal_data import Contacts
 from language.sentences import sentences
 from language.words import tokens
 
@@ -44,66 +42,73 @@ _WORDING: Final = read_wording(__name__)
 
 MOST_PIECES: Final = 12
 """Pieces that an answer may have; a model that names more has chosen nothing."""
+_WHOLE_TABLE: Final = 12
 _SENTENCES: Final = "sentences"
 _CONNECTING: Final = {
     Language(name): frozenset(words.split("|")) for name, words in _WORDING.forms("connecting").items()
 }
-_LONGEST_WORD: Final = 30
-"""Characters in front of a number in which a connecting word is looked for."""
-_CHOSEN: Final = _WORDING.pattern("chosen")
+_MARKS: Final = _WORDING.pattern("marks")
+_NUMBER: Final = _WORDING.pattern("number")
+_BETWEEN: Final = _WORDING.pattern("between")
+_RANGE: Final = _WORDING.pattern("range")
 _BARE: Final = _WORDING.pattern("bare")
 _MARKER: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
-_LISTS: Final = (BlockKind.STEPS, BlockKind.BULLETS)
-_NOTE: Final = (
-    f"Your last reply could not be read. Write numbers of sentences alone, such as S3, each on a line, or {ABSTAIN}."
+_AS_TEXT: Final = (
+    f"Your last reply could not be read. Write numbers of sentences alone, such as S3, each on a line, at most "
+    f"{MOST_PIECES}; or {ABSTAIN}."
 )
-_EMPTY: Final = Unusable(FaultKind.EMPTY, "it chose no sentence", _NOTE)
-_ODD: Final = Unusable(FaultKind.NOT_AS_ASKED, "its reply is no choice among the sentences", _NOTE)
-_CUT: Final = Unusable(FaultKind.CUT_SHORT, "its choice was longer than there is room for", _NOTE)
-_UNUSABLE: Final = {FaultKind.EMPTY: _EMPTY, FaultKind.CUT_SHORT: _CUT, FaultKind.NOT_AS_ASKED: _ODD}
+_AS_JSON: Final = (
+    f'Your last reply could not be read. Write JSON alone, such as {{"{_SENTENCES}": [2, 5]}}, with at most {MOST_PIECES} '
+    "numbers of sentences that there are."
+)
+_FAULTS: Final = {
+    FaultKind.EMPTY: "it chose no sentence",
+    FaultKind.NOT_AS_ASKED: "its reply is no choice among the sentences",
+    FaultKind.CUT_SHORT: "its choice was longer than there is room for",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Something that a model may choose: a sentence, an item of a list, a table or a block of code.
+    """Something that a model may choose.
 
     Attributes:
-        unit: Where it stands: the number of its evidence, and its place there.
+        unit: The number of its unit among those that may be quoted.
+        parts: The places of its sentences, items or rows in the unit; empty for a unit that is chosen whole.
         text: As the model sees it.
-        quote: As it stands in an answer, with its citation.
-        items: The kind of list of which it is an item; `None` for everything else.
-        leads: Whether it leads into the list behind it, and so comes before any item of it.
     """
 
-    unit: tuple[int, int]
+    unit: int
+    parts: tuple[int, ...]
     text: str
-    quote: str
-    items: BlockKind | None = None
-    leads: bool = False
 
 
 class ArrangedForm:
     """The model chooses among the sentences of the evidence, and orders them.
 
     Args:
-        contacts: Addresses and numbers that may be said.
+        request: What is drafted.
+        profile: What the desk is for.
+        quotations: Writes what was chosen.
         by_schema: Whether the server is to hold the reply to a schema: a weak model writes no list of numbers by itself.
     """
 
     def __init__(
-        self, request: DraftRequest, profile: Profile, contacts: Contacts | None = None, *, by_schema: bool = False
+        self, request: DraftRequest, profile: Profile, quotations: ExtractiveDrafter, *, by_schema: bool = False
     ) -> None:
         self.by_schema = by_schema
         self._request = request
         self._profile = profile
-        self._contacts = contacts
-        self._all = list_pieces(request, profile.allowed_link_domains, contacts)
-        self._shown = self._all
+        self._quotations = quotations
+        self._units = quotations.list_quotable(request)
+        self._pieces = list(_list_pieces(self._units, request))
+        self._shown = self._pieces
 
     def system(self) -> str:
         return ARRANGE_SYSTEM.format(product=self._profile.product)
 
     def options(self) -> dict[str, Any]:
+        """Return the schema, with the highest number that was shown last."""
         return {"response_format": _schema(len(self._shown))} if self.by_schema else {}
 
     def loosen(self) -> bool:
@@ -116,91 +121,138 @@ class ArrangedForm:
 
         Of a passage that was cut, the sentences that are whole in what is left; the numbers are of these alone.
         """
-        cut = replace(self._request, evidence=evidence)
-        left = (
-            self._all
-            if evidence == self._request.evidence
-            else list_pieces(cut, self._profile.allowed_link_domains, self._contacts)
-        )
-        whole = {(piece.unit[0], piece.text) for piece in left}
-        self._shown = [piece for piece in self._all if (piece.unit[0], piece.text) in whole]
-        return "\n\n".join(
-            _show_item(number, item, self._shown) for number, item in enumerate(self._request.evidence, 1)
-        ).strip()
+        self._shown = self._pieces
+        if evidence != self._request.evidence:
+            left = replace(self._request, evidence=evidence)
+            units = self._quotations.list_quotable(left)
+            whole = {(units[piece.unit].source, piece.text) for piece in _list_pieces(units, left)}
+            self._shown = [piece for piece in self._pieces if (self._source_of(piece), piece.text) in whole]
+        blocks = (self._show_item(number, item) for number, item in enumerate(self._request.evidence, 1))
+        return "\n\n".join(filter(None, blocks))
+
+    def _source_of(self, piece: Piece) -> int:
+        return self._units[piece.unit].source
+
+    def _show_item(self, number: int, item: EvidenceItem) -> str:
+        own = own_words(self._request.language)
+        lines: list[str] = []
+        unit = heading = None
+        for place, piece in enumerate(self._shown, 1):
+            if self._source_of(piece) != number:
+                continue
+            here = self._units[piece.unit]
+            if here.heading != heading:
+                heading = here.heading
+                lines.append(f"# {one_line(section_of(here) if lines else heading)}")
+            if piece.parts and here.body and piece.unit != unit and tokens(here.lead):
+                lines.append(in_plain(here.lead.replace(LEFT_OUT, ""), own))
+            unit = piece.unit
+            lines.append(f"S{place} {in_plain(piece.text.replace(LEFT_OUT, ''), own).strip()}")
+        return fence("\n".join(lines)) if lines else ""
 
     def task(self, note: str) -> str:
         request = self._request
-        parts = [self._wanted(one_line(request.question))]
+        question = one_line(request.question) if len(request.question) <= 200 else "the request above"
+        parts = [self._wanted(question)]
         if request.actions and request.previous:
             parts.append(earlier_draft(request))
         return "\n\n".join((*parts, note) if note else parts)
 
     def _wanted(self, question: str) -> str:
         if self.by_schema:
-            return ARRANGE_AS_JSON.format(question=question)
+            return ARRANGE_AS_JSON.format(question=question, most=MOST_PIECES)
         connecting = ", ".join(word.capitalize() for word in sorted(_CONNECTING[self._request.language]))
-        return ARRANGE_TASK.format(question=question, connecting=connecting, abstain=ABSTAIN, ask_back=ASK_BACK)
+        return ARRANGE_TASK.format(
+            question=question, connecting=connecting, most=MOST_PIECES, abstain=ABSTAIN, ask_back=ASK_BACK
+        )
 
     def explain(self, kind: FaultKind) -> Unusable | None:
-        return _UNUSABLE.get(kind)
+        return Unusable(kind, _FAULTS[kind], _AS_JSON if self.by_schema else _AS_TEXT) if kind in _FAULTS else None
 
     def read(self, reply: Reply) -> Draft | Unusable:
-        text = reply.text.strip()
+        text = strip_fence(reply.text.strip())
         if reply.cut_short:
-            return _CUT
+            return self._unusable(FaultKind.CUT_SHORT)
         if not text:
-            return CALLED if reply.calls else _EMPTY
+            return CALLED if reply.calls else self._unusable(FaultKind.EMPTY)
         if marked := read_mark(text):
             return marked
         listed = _read_json(text)
-        if listed == []:
+        if listed == [] or (listed is None and ABSTAIN in text.upper()):
             return Draft(DraftKind.ABSTENTION, ABSTAIN)
         chosen = read_choice(text, self._request.language) if listed is None else [(number, "") for number in listed]
         if not 0 < len(chosen) <= MOST_PIECES or not all(0 < number <= len(self._shown) for number, _ in chosen):
-            return _ODD
-        texts = arrange([(self._shown[number - 1], word) for number, word in chosen], self._shown)
-        answer = compose(texts, self._request.spec, self._request.language)
-        return Draft(DraftKind.ANSWER, answer) if len(answer) <= MOST_CHARS else _CUT
+            return self._unusable(FaultKind.NOT_AS_ASKED)
+        return self._write([(self._shown[number - 1], word) for number, word in chosen])
+
+    def _unusable(self, kind: FaultKind) -> Unusable:
+        return Unusable(kind, _FAULTS[kind], _AS_JSON if self.by_schema else _AS_TEXT)
+
+    def _write(self, chosen: Sequence[tuple[Piece, str]]) -> Draft | Unusable:
+        """Write the chosen units in the order in which the model names them first, each with what was chosen of it."""
+        words = {piece.unit: word for piece, word in reversed(chosen)}
+        parts: dict[int, set[int]] = {}
+        for piece, _ in chosen:
+            parts.setdefault(piece.unit, set()).update(piece.parts)
+        units = [(number, _reduce(self._units[number], places)) for number, places in parts.items()]
+        while units:
+            picked = [ScoredUnit(unit, 0.0, 0) for _, unit in units]
+            joined = ["" if unit.body else words[number].capitalize() for number, unit in units]
+            text, unfit = self._quotations.write(picked, self._request, joined)
+            if not unfit:
+                return Draft(DraftKind.ANSWER, text) if len(text) <= MOST_CHARS else self._unusable(FaultKind.CUT_SHORT)
+            units = [one for one in units if one[1] not in unfit]
+        return Draft(DraftKind.ABSTENTION, ABSTAIN)
 
 
-def list_pieces(request: DraftRequest, domains: tuple[str, ...], contacts: Contacts | None) -> list[Piece]:
-    """Return what may be chosen of the evidence, in its order; text with other links or forbidden words may not."""
-    own = own_words(request.language)
-    found: list[Piece] = []
-    for number, item in enumerate(request.evidence, 1):
-        for unit in units(item, number, domains, contacts):
-            if foreign_links(unit.text, domains) or forbidden_in(request.spec.forbidden_content, unit.text):
-                continue
-            pieces = [piece for piece in _pieces_of(unit, item) if is_cited(piece.quote)]
-            found += [_in_plain(piece, own) for piece in pieces if is_whole(piece.quote, unit, request)]
-    return found
+def _list_pieces(units: Sequence[Unit], request: DraftRequest) -> Iterator[Piece]:
+    """Yield what may be chosen: sentences, items of lists without an order, rows of long tables, and all else whole."""
+    for number, unit in enumerate(units):
+        if unit.body is None and not request.evidence[unit.source - 1].lookup:
+            said = _sentences_of(unit)
+            # A paragraph that goes on from one before it has no beginning of its own.
+            first = next((place for place, text in enumerate(said) if not GOES_ON.match(text)), len(said))
+            yield from (Piece(number, (place,), said[place]) for place in range(first, len(said)))
+        elif unit.body and unit.body.kind is BlockKind.BULLETS:
+            yield from (
+                Piece(number, (place,), _MARKER.sub("", item, count=1)) for place, item in enumerate(unit.body.parts)
+            )
+        elif unit.body and unit.body.kind is BlockKind.TABLE and len(unit.body.parts) - 1 > _WHOLE_TABLE:
+            yield from (Piece(number, (place,), unit.body.parts[place]) for place in range(1, len(unit.body.parts)))
+        else:
+            yield Piece(number, (), unit.text)
 
 
-def _pieces_of(unit: Unit, item: EvidenceItem) -> Iterator[Piece]:
-    place, mark = (unit.source, unit.order), f"[{unit.source}]"
+def _sentences_of(unit: Unit) -> list[str]:
+    return [text for text in sentences(unit.lead) if tokens(text)]
+
+
+def _reduce(unit: Unit, places: set[int]) -> Unit:
+    """Return a unit with what was chosen of it alone, in its own order.
+
+    A sentence that goes on from another ("That means", "It") comes right behind that other one, chosen or not.
+    """
+    if not places:
+        return unit
     if unit.body is None:
-        parts = [unit.lead] if item.lookup else [part for part in sentences(unit.lead) if tokens(part)]
-        yield from (Piece(place, part, add_citation(part, mark)) for part in parts)
-    elif unit.body.kind in _LISTS:
-        if tokens(unit.lead):
-            quote = " ".join(add_citation(part, mark) for part in sentences(unit.lead) if tokens(part))
-            yield Piece(place, unit.lead, quote, leads=True)
-        for part, quote in zip(unit.body.parts, quote_items(unit.body, mark), strict=True):
-            yield Piece(place, _MARKER.sub("", part, count=1), quote, items=unit.body.kind)
-    else:
-        yield Piece(place, unit.text, quote_unit(unit, "", introduced=False, titled=False))
+        said = _sentences_of(unit)
+        kept = set(places)
+        for place in sorted(places):
+            while GOES_ON.match(said[place]):
+                place -= 1  # up to where it begins
+                kept.add(place)
+        return replace(unit, lead=" ".join(said[place] for place in sorted(kept)))
+    parts = tuple(unit.body.parts[place] for place in sorted(places))
+    if unit.body.kind is BlockKind.TABLE:
+        head, line = unit.body.text.split("\n")[:2]
+        return replace(unit, body=replace(unit.body, text="\n".join((head, line, *parts)), parts=(head, *parts)))
+    return replace(unit, body=replace(unit.body, text="\n".join(parts), parts=parts))
 
 
-def _in_plain(piece: Piece, own: dict[str, str]) -> Piece:
-    """Return a piece with words in the place of the signs that stand for links and pictures which were left out."""
-    text = piece.text.replace(LEFT_OUT, "").replace(ICON, own["icon"])
-    return replace(piece, text=text, quote=in_plain(piece.quote, own))
-
-
-def _show_item(number: int, item: EvidenceItem, pieces: Sequence[Piece]) -> str:
-    lines = [f"S{place} {piece.text.strip()}" for place, piece in enumerate(pieces, 1) if piece.unit[0] == number]
-    titles = dict.fromkeys(one_line(text) for text in (item.title, item.heading) if text.strip())
-    return fence("\n".join((f"# {' — '.join(titles)}", *lines))) if lines else ""
+def names_schema(message: str) -> bool:
+    """Whether a server's refusal is of the schema, and of nothing else that the request has."""
+    said = message.lower()
+    return any(word in said for word in ("response_format", "json_schema", "schema", "grammar"))
 
 
 def _schema(count: int) -> dict[str, Any]:
@@ -215,7 +267,7 @@ def _schema(count: int) -> dict[str, Any]:
 
 
 def _read_json(text: str) -> list[int] | None:
-    """Return the numbers of a reply in JSON, each once; `None` if it is none."""
+    """Return the numbers of a reply in JSON, each once; 0 for what is none; `None` if the reply is no such JSON."""
     try:
         said: Any = json.loads(text)
     except (ValueError, RecursionError):
@@ -223,76 +275,49 @@ def _read_json(text: str) -> list[int] | None:
     listed: Any = cast("dict[str, Any]", said).get(_SENTENCES) if isinstance(said, dict) else None
     if not isinstance(listed, list):
         return None
-    return list(dict.fromkeys(number for number in cast("list[Any]", listed) if type(number) is int))
+    return list(dict.fromkeys(map(_whole_number, cast("list[Any]", listed))))
+
+
+def _whole_number(said: object) -> int:
+    if isinstance(said, str) and (match := re.fullmatch(r"\s*[SСsс]?(\d{1,3})\s*", said)):
+        return int(match[1])
+    return int(said) if isinstance(said, int | float) and not isinstance(said, bool) and said == said // 1 else 0
 
 
 def read_choice(text: str, language: Language) -> list[tuple[int, str]]:
-    """Return the numbers that a reply names, each once, with the connecting word before it; any other word is dropped."""
+    """Return the numbers that a reply names, each once, with the connecting word before it.
+
+    A line counts as far as it has numbers and connecting words: what a sentence says about a number is no choice of it.
+    """
     chosen: dict[int, str] = {}
-    for line in text.splitlines():
-        for match in _CHOSEN.finditer(line):
-            before = line[max(0, match.start() - _LONGEST_WORD) : match.start()]
-            chosen.setdefault(int(match[1]), _connecting_word(before, language))
-    if not chosen:
-        lines = [line for line in text.splitlines() if line.strip()]
-        if all(map(_BARE.fullmatch, lines)):
-            chosen = dict.fromkeys((int(number) for number in re.findall(r"\d+", text)), "")
+    lines = [line for line in text.splitlines() if line.strip()]
+    for line in lines:
+        for number, word in _numbers_of(line, language):
+            chosen.setdefault(number, word)
+    if not chosen and all(map(_BARE.fullmatch, lines)):
+        chosen = dict.fromkeys((int(number) for number in re.findall(r"\d+", text)), "")
     return list(chosen.items())
 
 
-def _connecting_word(said: str, language: Language) -> str:
-    words = " ".join(("", *re.findall(r"[^\W\d_]+", said.casefold())))
-    return next((word for word in _CONNECTING[language] if words.endswith(f" {word}")), "")
-
-
-def arrange(chosen: Sequence[tuple[Piece, str]], pieces: Sequence[Piece]) -> list[str]:
-    """Return the texts of an answer: sentences as paragraphs, neighbouring items of one list as a list.
-
-    Nothing begins in mid-air: before a list comes what leads into it, and before a sentence that goes on from another
-    ("That means", "It") that other one, chosen or not.
-    """
-    ordered: list[tuple[Piece, str]] = []
-    told: set[Piece] = set()
-    for piece, word in chosen:
-        missing = [one for one in _leading_to(piece, pieces) if one not in told]
-        ordered += [(one, "") for one in missing]
-        if piece not in told:
-            ordered.append((piece, "" if missing else word))
-        told.update(missing, (piece,))
-    texts: list[str] = []
-    last: Piece | None = None
-    number = 0
-    for piece, word in ordered:
-        follows = last is not None and last.items is piece.items and last.unit == piece.unit
-        number = number + 1 if follows else 1
-        quote = _renumber(piece.quote, number) if piece.items is BlockKind.STEPS else piece.quote
-        if piece.items and follows:
-            texts[-1] += f"\n{quote}"
+def _numbers_of(line: str, language: Language) -> Iterator[tuple[int, str]]:
+    place = _end_of(_MARKS, line, 0)
+    while True:
+        word = next((word for word in _CONNECTING[language] if line[place : place + len(word)].lower() == word), "")
+        place += len(word)
+        if word:
+            place += len(line[place:]) - len(line[place:].lstrip(" :,([*_`–—-"))
+        if match := _RANGE.match(line, place):
+            first, last = int(match[1]), int(match[2])
+            # One more than there may be, so that a long range is no choice; a range that goes down is none, either.
+            numbers = range(first, min(last, first + MOST_PIECES) + 1) if first <= last else (0,)
+        elif match := _NUMBER.match(line, place):
+            numbers = (int(match[1]),)
         else:
-            texts.append(f"{word.capitalize()}: {quote}" if word and not piece.items else quote)
-        last = piece
-    return texts
+            return
+        yield from ((number, word if number == numbers[0] else "") for number in numbers)
+        place = _end_of(_BETWEEN, line, match.end())
 
 
-def _leading_to(piece: Piece, pieces: Sequence[Piece]) -> list[Piece]:
-    """Return what must stand before a piece, in order."""
-    same = [one for one in pieces if one.unit == piece.unit]
-    if piece.items:
-        return [one for one in same if one.leads]
-    place = start = same.index(piece)
-    while start and GOES_ON.match(same[start].text):
-        start -= 1
-    return same[start:place]
-
-
-def _renumber(item: str, number: int) -> str:
-    """Return a step with another number, what stands inside it moved along."""
-    marker = _MARKER.match(item)
-    if not marker:
-        return item
-    width, new = len(marker.group()), f"{number}. "
-    first, *rest = item[width:].split("\n")
-    moved = (
-        re.sub(rf"^[ \t]{{0,{width}}}(?=\S)", " " * len(new), line) if line[:1].isspace() else line for line in rest
-    )
-    return "\n".join((f"{new}{first}", *moved))
+def _end_of(pattern: re.Pattern[str], line: str, place: int) -> int:
+    match = pattern.match(line, place)
+    return match.end() if match else place

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from adapters.drafting.formats import compose
 from adapters.drafting.passages import LEFT_OUT, Unit, units
@@ -55,28 +55,52 @@ class ExtractiveDrafter:
         # "How do I delete it?" has its words in pages about anything that is deleted.
         if request.request_type not in STATUS and all(map(asks_of_nothing, request.subqueries)):
             return Draft(DraftKind.ABSTENTION, own["abstention"])
-        quotable = [unit for unit in self._units(request) if self._may_quote(unit, request)]
+        quotable = self.list_quotable(request)
         while picked := pick_units(quotable, request, self._ignored):
-            quotes = [
-                quote_unit(scored.unit, request.subqueries[scored.question], introduced=introduced, titled=titled)
-                for scored, introduced, titled in zip(
-                    picked, _tell_continued(picked), _tell_new_sections(picked), strict=True
-                )
-            ]
-            # Looked at again as they are written: a heading may have become a lead, and a mark may split a sentence.
-            unfit = [
-                scored.unit
-                for scored, quote in zip(picked, quotes, strict=True)
-                if not (is_cited(quote) and is_whole(quote, scored.unit, request) and self._may_stand(quote, request))
-            ]
+            text, unfit = self.write(picked, request)
             if not unfit:
-                texts = [in_plain(text, own) for text in _join_lookup_rows(picked, quotes, request, own)]
-                if self._may_stand(text := compose(texts, request.spec, request.language), request):
-                    return Draft(DraftKind.ANSWER, text)
-                # As strings of JSON, texts with single marks of code can be read otherwise together.
-                unfit = [picked[-1].unit]
+                return Draft(DraftKind.ANSWER, text)
             quotable = [unit for unit in quotable if unit not in unfit]
         return Draft(DraftKind.ABSTENTION, own["abstention"])
+
+    def list_quotable(self, request: DraftRequest) -> list[Unit]:
+        """Return the units of the evidence that policy, the contract and the Guardian's objections let stand."""
+        return [unit for unit in self._units(request) if self._may_quote(unit, request)]
+
+    def write(
+        self, picked: Sequence[ScoredUnit], request: DraftRequest, joined_by: Sequence[str] = ()
+    ) -> tuple[str, list[Unit]]:
+        """Write units as an answer in the contract's format.
+
+        Args:
+            picked: The units in the order of the answer, each with the number of its question.
+            request: What is drafted.
+            joined_by: For each unit the word that joins it to the one before, or nothing; without any, none is joined.
+
+        Returns:
+            The text, and the units that cannot be quoted as they are; with any, the text is empty.
+        """
+        own, asked = own_words(request.language), request.subqueries or (request.question,)
+        quotes = [
+            quote_unit(scored.unit, asked[scored.question], introduced=introduced, titled=titled)
+            for scored, introduced, titled in zip(
+                picked, _tell_continued(picked), _tell_new_sections(picked), strict=True
+            )
+        ]
+        # Looked at again as they are written: a heading may have become a lead, and a mark may split a sentence.
+        unfit = [
+            scored.unit
+            for scored, quote in zip(picked, quotes, strict=True)
+            if not (is_cited(quote) and is_whole(quote, scored.unit, request) and self._may_stand(quote, request))
+        ]
+        if unfit:
+            return "", unfit
+        quotes = [f"{word}: {quote}" if word else quote for word, quote in zip_longest(joined_by, quotes)]
+        texts = [in_plain(text, own) for text in _join_lookup_rows(picked, quotes, request, own)]
+        if self._may_stand(text := compose(texts, request.spec, request.language), request):
+            return text, []
+        # As strings of JSON, texts with single marks of code can be read otherwise together.
+        return "", [picked[-1].unit]
 
     def _units(self, request: DraftRequest) -> list[Unit]:
         markdown = request.spec.response_format is ResponseFormat.MARKDOWN
@@ -102,7 +126,7 @@ class ExtractiveDrafter:
 
 
 def _join_lookup_rows(
-    picked: list[ScoredUnit], quotes: list[str], request: DraftRequest, own: dict[str, str]
+    picked: Sequence[ScoredUnit], quotes: list[str], request: DraftRequest, own: dict[str, str]
 ) -> list[str]:
     """Make one list of the quoted rows of each lookup; where it has more rows than are quoted, the list says so."""
     joined: list[str] = []

@@ -71,7 +71,7 @@ def read_draft(
         return CUT
     if not text or "<tool_call>" in text:
         return CALLED if reply.calls or text else EMPTY
-    said = _first_string(_strip_fence(text)) if response_format is ResponseFormat.JSON else text
+    said = _first_string(strip_fence(text)) if response_format is ResponseFormat.JSON else text
     return read_mark(said, text) or Draft(DraftKind.ANSWER, tidy(text, response_format))
 
 
@@ -113,12 +113,13 @@ def tidy(text: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN) -
     is removed, because many models add it whatever they are asked. Text that is not JSON is left to the Guardian, too.
     """
     if response_format is ResponseFormat.JSON:
-        return with_strings(_strip_fence(text), _cited_one_by_one)
+        return with_strings(strip_fence(text), _cited_one_by_one)
     text = _cited_one_by_one(_without_sources(text))
     return with_strings(text, _cited_one_by_one) if response_format is ResponseFormat.HYBRID else text
 
 
-def _strip_fence(text: str) -> str:
+def strip_fence(text: str) -> str:
+    """Return a reply without the fence around it that many models write around JSON."""
     return _FENCED.sub(r"\1", text)
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from adapters.drafting.replies import Unusable
-from adapters.models.chat import Ask
+from adapters.models.chat import Ask, Reply
 from contracts.enums import DraftBy, DraftKind, Language, RequestType, Source
 from contracts.evidence import EvidenceItem
 from contracts.ports import Draft, DraftRequest
 from contracts.spec import ArchitectSpec
 
-_TEXTS: Final = ("The kettle holds two litres.", "The water boils at 100 degrees. After that, it switches itself off.")
+_TEXTS: Final = (
+    "The kettle holds two litres. Its lid opens with a button.",
+    "The water boils at 100 degrees. After that, the kettle switches itself off. The cord is one metre long.",
+)
 _PAGES: Final = tuple(
     EvidenceItem(
         source=Source.DOC,
@@ -33,32 +36,40 @@ _REQUEST: Final = DraftRequest(
     evidence=_PAGES,
     spec=ArchitectSpec(),
 )
-_WANTED: Final = "100"
+_WANTED: Final = re.compile(r"\b100\b")
+_DENIED: Final = re.compile(r"(?i)\b(?:not|never)\b|n't\b")
+_BESIDE: Final = re.compile(r"(?i)\b(?:litres|lid|cord)\b")
+"""What the other sentences are about: a model that names all has chosen none."""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftTrial:
-    """What a model did with three sentences of two pages and a question that one of them answers."""
+    """What a model did with five sentences of two pages and a question that one of them answers.
+
+    Attributes:
+        tried: Whether its server answered at all.
+    """
 
     draft_by: DraftBy
     result: str
     works: bool
+    tried: bool = True
 
 
 def trial_request(draft_by: DraftBy) -> DraftRequest:
     return replace(_REQUEST, draft_by=draft_by)
 
 
-def judge_trial(draft_by: DraftBy, read: Draft | Unusable) -> DraftTrial:
-    """Return what a reply to the trial shows."""
-    if isinstance(read, Unusable):
-        return DraftTrial(draft_by, read.what, works=False)
+def judge_trial(draft_by: DraftBy, read: Draft) -> DraftTrial:
+    """Return what a draft of the trial shows."""
     if read.kind is not DraftKind.ANSWER:
         return DraftTrial(draft_by, "it does not answer", works=False)
     if "[2]" not in read.text:
         return DraftTrial(draft_by, "it writes without citing", works=False)
-    if _WANTED not in read.text:
+    if not _WANTED.search(read.text) or _DENIED.search(read.text):
         return DraftTrial(draft_by, "it answers beside the question", works=False)
+    if draft_by is DraftBy.ARRANGE and _BESIDE.search(read.text):
+        return DraftTrial(draft_by, "it names sentences that do not answer, too", works=False)
     return DraftTrial(draft_by, "it answers, and cites" if draft_by is DraftBy.WRITE else "it answers", works=True)
 
 
@@ -66,7 +77,7 @@ _BIRD: Final = "heron"
 _METAL: Final = "copper"
 
 
-def two_messages_trial() -> Ask:
+def two_messages_trial(tokens: int, *, apart: bool) -> Ask:
     """Return a request with two messages of the assistant in a row: whoever reads both can repeat a word of each."""
     from langchain_core.messages import AIMessage, HumanMessage
 
@@ -76,8 +87,12 @@ def two_messages_trial() -> Ask:
         AIMessage(f"The metal is {_METAL}."),
         HumanMessage("Which bird and which metal did you tell me? Write the two words and nothing else."),
     ]
-    return Ask(messages, 40, apart=True)
+    return Ask(messages, tokens, apart=apart)
 
 
-def read_both(reply: str) -> bool:
-    return all(word in reply.casefold() for word in (_BIRD, _METAL))
+def read_both(reply: Reply) -> bool | None:
+    """Whether a reply to the trial has both words; `None` if it was cut short before both stood in it."""
+    said = reply.text.casefold()
+    if all(word in said for word in (_BIRD, _METAL)):
+        return True
+    return None if reply.cut_short else False

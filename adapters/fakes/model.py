@@ -26,8 +26,9 @@ MODELS: Final = ("fake-model", "fake-guard")
 Purpose: TypeAlias = Literal["plan", "draft", "moderation", "embedding", "rerank", "entailment", ""]
 ToolChoice: TypeAlias = Literal["named", "required", "auto", "none"]
 
-_NUMBERED = re.compile(r"^S(\d+)(?= )", re.MULTILINE)
-"""The numbers of the sentences that a model is to choose from; they stand in no other request."""
+_NUMBERED = re.compile(r"^S(\d+) (.*)$", re.MULTILINE)
+_ASKED = re.compile(r"^Which sentences answer: (.*)$", re.MULTILINE)
+"""The sentences that a model is to choose from, and the question; they stand in no other request."""
 _EVIDENCE = re.compile(
     r"^\[(?P<number>\d+)\][^\n]*\n"
     r"(?:(?!\[\d+\])[^`\n]*\n){0,3}?"
@@ -174,9 +175,8 @@ def well_said(asked: ModelRequest) -> ModelReply:
         case "entailment":
             return ModelReply(dump({"answers": judge_claims(asked.last_user_text)}))
         case _ if found := _NUMBERED.findall(asked.last_user_text):
-            numbers = [int(number) for number in found[:2]]
-            by_schema = "response_format" in asked.fields
-            return ModelReply(dump({"sentences": numbers}) if by_schema else "\n".join(f"S{n}" for n in numbers))
+            number = choose_sentence(asked.last_user_text, found)
+            return ModelReply(dump({"sentences": [number]}) if "response_format" in asked.fields else f"S{number}")
         case _:
             return ModelReply(answer_from(asked.last_user_text))
 
@@ -250,6 +250,13 @@ def follows(text: object, claim: object) -> bool:
     """Return whether a text has all words of a claim; the fake understands nothing more."""
     there, wanted = (set(_WORDS.findall(str(each).lower())) for each in (text, claim))
     return wanted <= there
+
+
+def choose_sentence(message: str, numbered: Sequence[tuple[str, str]]) -> int:
+    """Return the number of the sentence with most words of the question, the first of equals."""
+    asked = _ASKED.search(message)
+    wanted = set(_WORDS.findall(asked[1].lower())) if asked else set[str]()
+    return int(max(numbered, key=lambda one: len(wanted.intersection(_WORDS.findall(one[1].lower()))))[0])
 
 
 def answer_from(message: str) -> str:

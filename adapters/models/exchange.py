@@ -62,7 +62,7 @@ class ModelExchange:
         messages: Callable[[Parts], list[BaseMessage]],
         *,
         form: str,
-        options: Mapping[str, Any],
+        options: Callable[[], Mapping[str, Any]],
         by_bytes: bool,
         apart: bool = False,
     ) -> Reply:
@@ -72,7 +72,7 @@ class ModelExchange:
             parts: Its parts.
             messages: Makes its messages from the parts that fit.
             form: How the reply is asked for; goes into the record.
-            options: Other fields of the request.
+            options: Returns the other fields of the request; called when its messages are made.
             by_bytes: Whether it is cut to the certain bound.
             apart: Whether two messages of the assistant in a row stay two.
 
@@ -91,8 +91,9 @@ class ModelExchange:
             # The window is asked of the same server.
             breaker.settle(fault.kind, begun)
             raise self.asked.fault(fault.kind, fault.message.rstrip(".")) from fault
+        made = messages(parts)
         try:
-            reply = await self.asked.model.ask(Ask(messages(parts), tokens, form, options, cut, apart), self._deadline)
+            reply = await self.asked.model.ask(Ask(made, tokens, form, options(), cut, apart), self._deadline)
         except ServerFault as fault:
             self.made += fault.calls
             raise

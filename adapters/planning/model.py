@@ -308,7 +308,7 @@ class _PlanExchange(ModelExchange):
         def messages(fitting: Parts) -> list[BaseMessage]:
             return _messages(system, fitting, repair)
 
-        return await self.send(parts, messages, form=str(strategy), options=options, by_bytes=by_bytes)
+        return await self.send(parts, messages, form=str(strategy), options=lambda: options, by_bytes=by_bytes)
 
 
 _NEXT_RUNG: Final = (FaultKind.BAD_REQUEST, FaultKind.EMPTY, FaultKind.NOT_AS_ASKED)

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.drafting.arrangement import MOST_PIECES, ArrangedForm, read_choice
+from adapters.drafting.extractive import ExtractiveDrafter
 from adapters.drafting.replies import Unusable
 from adapters.models.chat import Reply
-from contracts.enums import DraftKind, Language, RequestType, RequiredAction, ResponseFormat
+from contracts.enums import DraftKind, Language, RequestType, RequiredAction, ResponseFormat, Source
 from contracts.ports import Draft, DraftRequest
-from contracts.spec import ArchitectSpec
+from contracts.spec import ArchitectSpec, RequiredSection
 from guards.grounding_check import check_grounding
 from tests.support.turn import PROFILE, passage
 
@@ -27,6 +28,11 @@ To descale it:
 2. Wait for an hour.
 3. Rinse it twice.
 
+## Never do this
+
+- Burn it.
+- Sell it.
+
 | Part | Price |
 | --- | --- |
 | Lid | 5 euros |
@@ -36,10 +42,14 @@ S1 The kettle boils at 100 degrees.
 S2 Steam switches it off.
 S3 That means silence.
 S4 To descale it:
-S5 Fill it with vinegar.
-S6 Wait for an hour.
-S7 Rinse it twice."""
 
+1. Fill it with vinegar.
+2. Wait for an hour.
+3. Rinse it twice.
+# Never do this
+S5 Burn it.
+S6 Sell it.
+S7 | Part | Price |"""
 
 REQUEST = DraftRequest(
     question="How do I descale the kettle?",
@@ -52,9 +62,10 @@ REQUEST = DraftRequest(
 )
 
 
-def form(**given: Any) -> ArrangedForm:
-    request = replace(REQUEST, **given)
-    made = ArrangedForm(request, PROFILE)
+def form(*snippets: str, domains: tuple[str, ...] = (), by_schema: bool = False, **given: Any) -> ArrangedForm:
+    evidence = tuple(passage(number, snippet=text) for number, text in enumerate(snippets, 1))
+    request = replace(REQUEST, **({"evidence": evidence} if evidence else {}), **given)
+    made = ArrangedForm(request, PROFILE, ExtractiveDrafter(domains), by_schema=by_schema)
     made.show(request.evidence)
     return made
 
@@ -70,30 +81,62 @@ def drafted(text: str, made: ArrangedForm | None = None) -> str:
     return draft.text
 
 
-def test_sentences_items_and_tables_are_numbered_under_their_title() -> None:
-    """What may be chosen: each sentence, what leads into a list, each item of it, and a table as a whole."""
+def test_sentences_and_items_are_numbered_under_their_titles() -> None:
+    """What may be chosen: a sentence, an item; and steps, a table and a block of code as a whole."""
     shown = form().show((passage(1, snippet=KETTLE),))
     assert LISTED in shown
     assert "# Page 1\nS1" in shown
-    assert shown.count("S8 ") == 1
-    assert "S9 " not in shown
+    assert "S8 " not in shown
 
 
 def test_what_is_chosen_is_quoted_in_the_order_of_the_model() -> None:
-    """Each sentence has its own citation."""
-    assert drafted("S2\nS1") == "Steam switches it off [1].\n\nThe kettle boils at 100 degrees [1]."
+    """Each with its citation; of one paragraph, in the paragraph's own order, for its sentences lean on each other."""
+    made = form("The kettle boils.", "The lid is blue. The cord is red.")
+    assert drafted("S3\nS1\nS2", made) == "The lid is blue [2]. The cord is red [2].\n\nThe kettle boils [1]."
 
 
-def test_a_list_keeps_its_lead_and_counts_from_one() -> None:
-    """A list alone would begin in mid-air, and a second step without a first one would look like a gap."""
-    assert drafted("S6, S7") == "To descale it [1]:\n\n1. Wait for an hour [1].\n2. Rinse it twice [1]."
-    assert drafted("S4\nS5").count("To descale it") == 1
+def test_steps_are_quoted_whole_and_in_their_order() -> None:
+    """A step that is left out would be missing without a word; also where all are numbered 1."""
+    assert drafted("S4") == (
+        "To descale it [1]:\n\n1. Fill it with vinegar [1].\n2. Wait for an hour [1].\n3. Rinse it twice [1]."
+    )
+    lazy = form("To boil:\n\n1. Fill it.\n1. Wait for an hour.\n1. Boil it.\n1. Wait for an hour.\n1. Pour.")
+    assert drafted("S1", lazy).count("Wait for an hour") == 2
 
 
-def test_a_sentence_that_goes_on_from_another_comes_with_it() -> None:
-    """Alone, "That means" would mean what somebody reads into it."""
-    assert drafted("Also: S3") == "Steam switches it off [1].\n\nThat means silence [1]."
-    assert drafted("S2\nS3").count("Steam") == 1
+def test_items_have_the_title_of_their_section_where_nothing_else_leads_into_them() -> None:
+    """Alone, "Burn it" would say the opposite; the model sees the title, too."""
+    assert drafted("S6\nS5") == "Never do this [1]:\n\n- Burn it [1].\n- Sell it [1]."
+    assert drafted("S6") == "Never do this [1]:\n\n- Sell it [1]."
+
+
+def test_of_a_long_table_the_rows_that_were_chosen_are_quoted() -> None:
+    """Under its head, and no other ones, whatever the question says."""
+    rows = "\n".join(f"| E{number} | remedy {number} |" for number in range(100, 120))
+    made = form(f"## Errors\n\nEach error has a remedy:\n\n| Error | Remedy |\n| --- | --- |\n{rows}")
+    text = drafted("S16", made)
+    assert "| E115 | remedy 115 |" in text
+    assert text.count("| E1") == 1
+    assert "| Error | Remedy |\n| --- | --- |" in text
+
+
+def test_a_sentence_that_goes_on_from_another_comes_right_behind_it() -> None:
+    """A sentence such as "That means" alone would mean what somebody reads into it."""
+    assert drafted("Also: S3") == "Also: Steam switches it off [1]. That means silence [1]."
+    two = form("A broken kettle is bad. It must be thrown away.", "A new kettle is good.")
+    assert drafted("S1\nS3\nS2", two) == (
+        "A broken kettle is bad [1]. It must be thrown away [1].\n\nA new kettle is good [2]."
+    )
+    doubled = form("Press start. This opens the menu. Press stop twice. This opens the menu.")
+    assert drafted("S4", doubled) == "Press stop twice [1]. This opens the menu [1]."
+
+
+def test_a_paragraph_that_goes_on_from_one_before_it_begins_with_its_first_own_sentence() -> None:
+    """Its first sentence cannot be chosen: what it is about stands elsewhere."""
+    made = form("The oven is hot.\n\nIt boils at 100 degrees. The kettle does so, too.")
+    shown = made.show((passage(1, snippet="The oven is hot.\n\nIt boils at 100 degrees. The kettle does so, too."),))
+    assert "S2 The kettle does so" in shown
+    assert "It boils" not in shown
 
 
 @pytest.mark.parametrize(
@@ -101,19 +144,26 @@ def test_a_sentence_that_goes_on_from_another_comes_with_it() -> None:
     [
         ("S1\nS3", [1, 3]),
         ("- S1\n- **S3**", [1, 3]),
+        ("1. S4\n2. S2", [4, 2]),
         ("s1, s3.", [1, 3]),
         ("С1 и С3", [1, 3]),
-        ("Sentence S3 answers it, as S1 does, and S3 again.", [3, 1]),
-        ("[S2]", [2]),
+        ("[S2][S4]", [2, 4]),
+        ("S3 answers it, as S1 does.", [3]),
+        ("S2-S4", [2, 3, 4]),
+        ("S5 to 7", [5, 6, 7]),
+        ("S4-S2", [0]),
         ("2\n4", [2, 4]),
         ("2, 4", [2, 4]),
+        ("S1 Upload the backup to S3.", [1]),
+        ("S2 (not S3)", [2]),
+        ("Not S1, but S2", []),
+        ("The S3 bucket of version 12", []),
         ("It takes 2 hours.", []),
-        ("The S3 bucket of version 12", [3]),
         ("", []),
     ],
 )
 def test_numbers_are_read_however_a_model_writes_them(text: str, numbers: list[int]) -> None:
-    """With the letter anywhere, in either script; without it, only where nothing else is written."""
+    """At the beginning of a line, in either script; what a sentence says about a number is no choice of it."""
     assert [number for number, _ in read_choice(text, Language.EN)] == numbers
 
 
@@ -121,35 +171,56 @@ def test_of_other_words_only_those_of_the_list_stay() -> None:
     """They join, and claim nothing."""
     assert drafted("Also: S2").startswith("Also: Steam switches it off")
     assert drafted("In addition, S2").startswith("In addition: Steam")
-    assert drafted("Then: S2").startswith("Steam switches")
-    assert drafted("It never fails: S2") == "Steam switches it off [1]."
-    assert drafted("Также: S2") == "Steam switches it off [1]."
+    assert isinstance(read("Then: S2"), Unusable)
+    assert isinstance(read("It never fails: S2"), Unusable)
+    assert isinstance(read("Также: S2"), Unusable)
+    assert drafted("S1, also S4").startswith("The kettle boils at 100 degrees [1].\n\nTo descale")
 
 
 @pytest.mark.parametrize(
-    "text", ["S9", "S0", "I do not know.", " ".join(f"S{n}" for n in range(1, MOST_PIECES + 2)), ""]
-)
-def test_what_names_no_sentence_is_no_draft(text: str) -> None:
-    """Nor what names one that is not there, or more than an answer has; the model is told what to write."""
-    unusable = read(text)
-    assert isinstance(unusable, Unusable)
-    assert "S3" in unusable.note
-
-
-@pytest.mark.parametrize(
-    ("text", "answer"),
+    "text",
     [
-        ('{"sentences": [2, 1, 2]}', "Steam switches it off [1].\n\nThe kettle boils at 100 degrees [1]."),
-        ('{"sentences": []}', "NO_ANSWER"),
-        ('{"sentences": [9]}', None),
-        ('{"sentences": "all"}', None),
-        ("[1, 2]", "The kettle boils at 100 degrees [1].\n\nSteam switches it off [1]."),
+        "S9",
+        "S0",
+        "I do not know.",
+        " ".join(f"S{n}" for n in range(1, MOST_PIECES + 2)),
+        "S1-S90",
+        "",
+        '{"sentences": [9]}',
     ],
 )
-def test_a_schema_is_filled_in_with_numbers_alone(text: str, answer: str | None) -> None:
-    """A server that holds replies to a schema is given one; an empty list says that nothing answers."""
+@pytest.mark.parametrize("by_schema", [True, False])
+def test_what_names_no_sentence_is_no_draft(text: str, *, by_schema: bool) -> None:
+    """Nor what names one that is not there, or more than an answer has; the model is told what to write, in its form."""
+    unusable = read(text, form(by_schema=by_schema))
+    assert isinstance(unusable, Unusable)
+    assert ("JSON" in unusable.note, "S3" in unusable.note) == (by_schema, not by_schema)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"sentences": [2, 1, 2]}', DraftKind.ANSWER),
+        ('{"sentences": ["S2", "1", 2.0]}', DraftKind.ANSWER),
+        ('```json\n{"sentences": [1, 2]}\n```', DraftKind.ANSWER),
+        ('{"sentences": []}', DraftKind.ABSTENTION),
+        ("S1 and S2 do not answer this. NO_ANSWER", DraftKind.ABSTENTION),
+        ("NO_ANSWER", DraftKind.ABSTENTION),
+        ("QUESTION: Which kettle?", DraftKind.CLARIFICATION),
+        ('{"sentences": [9]}', None),
+        ('{"sentences": [1, "all"]}', None),
+        ('{"sentences": "all"}', None),
+        ('{"sentences": [{"n": 1}]}', None),
+        ('{"sentences": [true]}', None),
+        ("[1, 2]", DraftKind.ANSWER),
+    ],
+)
+def test_a_reply_is_a_choice_an_abstention_a_question_or_nothing(text: str, kind: DraftKind | None) -> None:
+    """A schema is filled in with numbers; an empty list, and the mark anywhere, say that nothing answers."""
     draft = read(text)
-    assert (draft.text if isinstance(draft, Draft) else None) == answer
+    assert (draft.kind if isinstance(draft, Draft) else None) == kind
+    if kind is DraftKind.ANSWER:
+        assert drafted(text) == "The kettle boils at 100 degrees [1]. Steam switches it off [1]."
 
 
 def test_a_reply_that_was_cut_is_no_draft() -> None:
@@ -157,30 +228,33 @@ def test_a_reply_that_was_cut_is_no_draft() -> None:
     assert isinstance(read("S1\nS", finish="length"), Unusable)
 
 
-def test_abstaining_and_asking_back_are_as_in_writing() -> None:
-    """The two marks have the same meaning."""
-    silent, asks = read("NO_ANSWER"), read("QUESTION: Which kettle?")
-    assert isinstance(silent, Draft)
-    assert silent.kind is DraftKind.ABSTENTION
-    assert isinstance(asks, Draft)
-    assert (asks.kind, asks.text) == (DraftKind.CLARIFICATION, "Which kettle?")
-
-
 def test_what_no_answer_may_hold_cannot_be_chosen() -> None:
     """Forbidden words are not among the sentences, and of a link to another host the words alone."""
-    page = (passage(1, snippet="It is cheap.\n\nIt [boils](https://elsewhere.org/kettle)."),)
-    request = replace(REQUEST, evidence=page, spec=ArchitectSpec(forbidden_content=("cheap",)))
-    made = ArrangedForm(request, PROFILE.model_copy(update={"allowed_link_domains": ("kettle.example",)}))
-    assert "S1 It boils." in made.show(page)
-    assert "S2" not in made.show(page)
+    page = "It is cheap.\n\nThe kettle [boils](https://elsewhere.org/kettle)."
+    made = form(page, domains=("kettle.org",), spec=ArchitectSpec(forbidden_content=("cheap",)))
+    shown = made.show((passage(1, snippet=page),))
+    assert "S1 The kettle boils." in shown
+    assert "S2" not in shown
+
+
+def test_a_title_with_a_foreign_address_is_not_quoted() -> None:
+    """As a lead it would end the turn as a violation of policy; what has no other lead is left out."""
+    page = passage(1, snippet="## Prices\n\n| Part | Price |\n| --- | --- |\n| Lid | 5 |", heading="See www.evil.org/x")
+    made = ArrangedForm(replace(REQUEST, evidence=(page,)), PROFILE, ExtractiveDrafter(("kettle.org",)))
+    made.show((page,))
+    draft = read("S1", made)
+    assert isinstance(draft, Draft)
+    assert "evil" not in draft.text
 
 
 def test_the_numbers_are_those_of_what_was_shown() -> None:
-    """Of a passage that was cut to the window, only whole sentences are offered, as they stand in the whole one."""
-    made = form()
+    """Of a passage that was cut to the window, only whole sentences are offered; the schema knows how many."""
+    made = form(by_schema=True)
     shown = made.show((passage(1, snippet="The kettle boils at 100 degrees. Steam switches it o"),))
     assert "S1 The kettle boils at 100 degrees." in shown
     assert "S2" not in shown
+    items = made.options()["response_format"]["json_schema"]["schema"]["properties"]["sentences"]["items"]
+    assert items["maximum"] == 1
     assert isinstance(read("S2", made), Unusable)
 
 
@@ -192,9 +266,25 @@ def test_a_second_try_says_what_was_wrong_with_the_first() -> None:
 
 
 def test_an_arranged_answer_has_the_form_of_the_contract() -> None:
-    """It is composed as a quotation is, so JSON has its keys and its citations."""
-    made = form(spec=ArchitectSpec(response_format=ResponseFormat.JSON))
-    assert drafted("S1\nS2", made).startswith("{")
+    """It is composed as a quotation is: JSON has its keys, and a section keeps a list with its lead."""
+    assert drafted("S1\nS2", form(spec=ArchitectSpec(response_format=ResponseFormat.JSON))).startswith("{")
+    sections = tuple(RequiredSection(name=name, title={Language.EN: name}) for name in ("Answer", "Details"))
+    text = drafted("S1\nS6", form(spec=ArchitectSpec(required_sections=sections)))
+    assert text.endswith("## Details\n\nNever do this [1]:\n\n- Sell it [1].")
+
+
+def test_rows_of_a_lookup_say_that_there_are_more() -> None:
+    """As the extractive drafter has it."""
+    rows = tuple(
+        passage(number, source=Source.DB, ref=f"db:late#{number}", snippet=f"Order {number} is late.", found="20")
+        for number in (6, 7, 8)
+    )
+    made = ArrangedForm(replace(REQUEST, evidence=rows), PROFILE, ExtractiveDrafter())
+    made.show(rows)
+    text = drafted("S1\nS3", made)
+    assert "- Order 6 is late [1]." in text
+    assert "Order 7" not in text
+    assert "There are 20 in all" in text
 
 
 def judged(text: str) -> tuple[str, ...]:
@@ -204,12 +294,7 @@ def judged(text: str) -> tuple[str, ...]:
     return tuple(map(str, finding.reasons))
 
 
-@given(st.sets(st.integers(1, 8), min_size=1), st.sampled_from(["", "Also: ", "However: ", "For example: "]))
-def test_whatever_is_chosen_is_proved_by_its_sources(numbers: set[int], word: str) -> None:
-    """No choice and no connecting word makes a claim that the documents do not have."""
-    assert judged(drafted("\n".join(f"{word}S{number}" for number in sorted(numbers)))) == ()
-
-
-def test_steps_in_another_order_are_for_the_guardian_to_find() -> None:
-    """Each of them is quoted word for word, and the whole says what no document says."""
-    assert judged(drafted("S7\nS6\nS5")) != ()
+@given(st.permutations(range(1, 8)), st.integers(1, 7), st.sampled_from(["", "Also: ", "However: ", "For example: "]))
+def test_whatever_is_chosen_is_proved_by_its_sources(order: list[int], many: int, word: str) -> None:
+    """No choice, no order of it and no connecting word makes a claim that the documents do not have."""
+    assert judged(drafted("\n".join(f"{word}S{number}" for number in order[:many]))) == ()

@@ -365,7 +365,7 @@ def test_a_model_that_does_not_cite_is_a_complaint_that_names_the_other_way(desk
     models.reset()
     models.script(
         [
-            {"when": {"purpose": "draft", "contains": "S1 "}, "reply": {"text": "S2"}, "times": None},
+            {"when": {"purpose": "draft", "contains": "S1 "}, "reply": {"text": "S3"}, "times": None},
             {
                 "when": {"purpose": "draft", "contains": "water boil"},
                 "reply": {"text": "At 100 degrees."},

@@ -140,7 +140,7 @@ class StatementWriter:
     async def _reply(self, exchange: ModelExchange, system: str, question: str, repair: str) -> str:
         fixed = bytes_of(system) + bytes_of(_QUESTION) + bytes_of(repair)
         parts = Parts(fixed, question)
-        reply = await exchange.send(parts, _messages(system, repair), form="text", options={}, by_bytes=False)
+        reply = await exchange.send(parts, _messages(system, repair), form="text", options=dict, by_bytes=False)
         return reply.text
 
     def prompt(self, wanted: SqlQuestion) -> str:

@@ -377,6 +377,8 @@ async def _check_model(servers: Servers, part: str, access: ModelAccess) -> Diag
 async def _ways_of_drafting(drafter: ModelDrafter, configured: DraftBy) -> list[Diagnosis]:
     """Try each way of drafting out; that the one which is configured does not work is a complaint."""
     tried = await drafter.probe()
+    if lost := next((each for each in tried if each.draft_by is configured and not each.tried), None):
+        return [Diagnosis("draft", False, f"{configured!s:<18} could not be tried: {lost.result}", "Run it again.")]
     works = [each.draft_by for each in tried if each.works]
     found = [Diagnosis("draft", each.works, f"{each.draft_by!s:<18} {each.result}", note=True) for each in tried]
     leave = f"leave drafts to Guardian ({_VARIABLES['drafter']}=offline)"
