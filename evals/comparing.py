@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from pydantic import ValidationError
+
 from assistant.review.expectation import body
 from contracts.context import Context
-from contracts.enums import Outcome, Verdict
+from contracts.enums import CallPurpose, Outcome, Verdict
 from contracts.errors import InputError
 from contracts.plan import SGRPlanResult
 from contracts.result import StructuredAgentResult
@@ -50,9 +52,20 @@ class Arms:
             )
         if name not in Context.model_fields:
             raise InputError(f"There is no run setting {name!r}.", "`guardian show settings` lists them.")
-        if twice := [value for place, value in enumerate(values) if value in values[:place]]:
+        read = [_read_value(name, value) for value in values]
+        if twice := [value for place, value in enumerate(values) if read[place] in read[:place]]:
             raise InputError(f"{name} is {twice[0]!r} in two places.", "Name different values.")
         return cls(name, tuple(values))
+
+
+def _read_value(name: str, value: str) -> object:
+    """Return a value as a run has it: the same written otherwise is the same, and a wrong one is refused before any turn."""
+    try:
+        return getattr(Context.model_validate({name: value}), name)
+    except ValidationError as error:
+        raise InputError(
+            f"{name} cannot be {value!r}: {error.errors()[0]['msg']}.", "`guardian show settings` has its values."
+        ) from None
 
 
 Sides = Sequence[Sequence[CaseResult]]
@@ -112,11 +125,15 @@ def write_blind(folder: Path, arms: Arms, sides: Sides) -> Path:
         if len({one.result.answer_text for one in row}) == 1:
             continue
         case = row[0].case
-        order = random.Random(case.id).sample(range(len(row)), len(row))  # noqa: S311  # no secret is drawn
+        order = random.Random(f"{case.id} {arms.name} {len(key)}").sample(range(len(row)), len(row))  # noqa: S311  # no secret is drawn
         key[case.id] = [arms.values[place] for place in order]
-        lines += [f"## {case.id}: {case.says[-1]}", "Best: "]
+        lines += [f"## {case.id}", *(f"> {text}" for text in case.says), "Best: "]
         for number, place in enumerate(order, 1):
-            lines += [f"### Answer {number}", row[place].result.answer_text]
+            # In front of each line, so that no heading of an answer looks like the file's own.
+            lines += [
+                f"### Answer {number}",
+                "\n".join(f"| {text}" for text in row[place].result.answer_text.split("\n")),
+            ]
     page = folder / f"blind-{arms.name}.md"
     page.write_text("\n\n".join(lines) + "\n", "utf-8")
     page.with_suffix(".key.json").write_text(json.dumps(key, ensure_ascii=False, indent=2) + "\n", "utf-8")
@@ -175,7 +192,9 @@ def tells_plan(one: CaseResult) -> bool:
     if result.plan is None or result.outcome is not Outcome.ANSWERED:
         return False
     planned = _runs(f"{_as_text(result.plan)}\n{result.synthetic_analysis}")
-    known = _runs(" ".join(one.case.says)).union(*(_runs(item.snippet) for item in result.evidence))
+    known = _runs(" ".join(one.case.says)).union(
+        *(_runs(f"{item.title}\n{item.heading}\n{item.snippet}") for item in result.evidence)
+    )
     return bool(planned & _runs(body(result)) - known)
 
 
@@ -212,8 +231,8 @@ def _as_labelled(side: Sequence[CaseResult]) -> Share:
 def _by_the_model(side: Sequence[CaseResult]) -> Share:
     """Return the share of the answers that are the model's own, and no quoting draft's after it."""
     answered = [one.result.diagnostics for one in side if one.result.outcome is Outcome.ANSWERED]
-    asked = [told for told in answered if told.model_calls]
-    return Share(sum(WITHOUT_THE_MODEL not in told.degraded for told in asked), len(asked))
+    asked = [of for of in answered if any(call.purpose is CallPurpose.DRAFT for call in of.calls)]
+    return Share(sum(WITHOUT_THE_MODEL not in of.degraded for of in asked), len(asked))
 
 
 def _plan_told(side: Sequence[CaseResult]) -> Share:

@@ -9,10 +9,12 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from adapters.checkpoints.sqlite import open_saver
 from assistant.cli.commands.index import index
+from assistant.config.group import Variable
+from assistant.config.settings import ModelSettings
 from assistant.deployment import Deployment, deployment
 from assistant.indexing import profile_folders
 from assistant.turns.runner import TurnRunner
@@ -33,10 +35,6 @@ class CaseResult:
     result: StructuredAgentResult
 
 
-_MODELS: Final = ("GUARDIAN_MODEL", "GUARDIAN_PLANNER_MODEL", "GUARDIAN_DRAFTER_MODEL", "OPENAI_")
-"""Beginnings of the variables that name the models."""
-
-
 def handbook(folder: Path, *, with_models: bool = False) -> Deployment:
     """Index the bundled handbook into an empty folder and return its deployment, independent of the current profile.
 
@@ -44,8 +42,9 @@ def handbook(folder: Path, *, with_models: bool = False) -> Deployment:
         folder: Empty.
         with_models: Whether the models that the environment names plan and draft, too.
     """
-    taken = ("GUARDIAN_EMBEDDER", *_MODELS) if with_models else ("GUARDIAN_EMBEDDER",)
-    given = {name: value for name, value in os.environ.items() if name.startswith(taken)}
+    of_models = {variable.name for variable in map(Variable.of, ModelSettings.model_fields.values())}
+    taken = {"GUARDIAN_EMBEDDER", *(of_models if with_models else ())}
+    given = {name: value for name, value in os.environ.items() if name in taken}
     deployed = deployment("handbook", {**given, "GUARDIAN_DATA_DIR": str(folder)})
     index(deployed, profile_folders(deployed))
     return deployed

@@ -66,7 +66,7 @@ async def guardian_verify(
     have the values of a new turn; a text without a kind is an answer.
 
     A draft that lacked only evidence is kept during the next search. If the next draft does not pass, the kept one is
-    judged again with all evidence found.
+    judged again with all evidence found. A draft of doubtful relevance is kept while another is quoted.
 
     Args:
         state: Of the turn.
@@ -97,7 +97,8 @@ async def guardian_verify(
         accounts = {name: update[name] for name in ("degraded", "model_calls")}
         first = await judge_one(cast("GuardianView", {**judged.state, **accounts, **kept, "evidence": found}))
         again = first.update()
-        if first.outcome.verdict is Verdict.PASS:
+        # Where nothing could be quoted, either, the turn ends as what was known of the draft before.
+        if first.outcome.verdict is Verdict.PASS or (judged.abstains and first.is_doubtful):
             return {**_draft_of(first.state), **again}
         update |= {name: again[name] for name in accounts}
     return update
@@ -120,13 +121,27 @@ class _JudgedDraft:
         """Return the update of the turn's state."""
         state, given = self.state, self.report.model_dump(mode="json")
         return {
-            **({"kept": _draft_of(state)} if self._lacks_more_evidence_only() else {}),
+            **({"kept": _draft_of(state)} if self._lacks_more_evidence_only() or self._is_quoted_next() else {}),
             "guardian": {**given, "judged_hash": judged_hash(state, given)},
             "quoting": state["quoting"] or self.outcome.quote,
             "decisions": [*state["decisions"], *self.decisions],
             "degraded": list(dict.fromkeys([*state["degraded"], *self.degraded])),
             "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in self.calls)],
         }
+
+    @property
+    def abstains(self) -> bool:
+        return self.kind is DraftKind.ABSTENTION
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it is proved, and not surely an answer to the question."""
+        named = self.findings.named()
+        proved = all(named[name].status is CheckStatus.OK for name in ("evidence", "grounding"))
+        return proved and named["relevance"].status is CheckStatus.DOUBTFUL
+
+    def _is_quoted_next(self) -> bool:
+        return self.outcome.quote and self.is_doubtful
 
     def _lacks_more_evidence_only(self) -> bool:
         """Whether more of the same would do: a draft from the wrong source is none to keep."""

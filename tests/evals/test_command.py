@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from contracts.enums import Language, Outcome, SGRAction
 from contracts.errors import ConfigError
+from contracts.evidence import group_articles
 from contracts.result import StructuredAgentResult
 from evals.cases import TurnCase, read_cases
 from evals.command import replace_part
@@ -21,7 +23,7 @@ from evals.comparing import Arms, tells_plan, write_blind
 from evals.retrieval.corpora import Data, foreign
 from evals.runner import CaseResult, handbook
 from tests.support import fork_server
-from tests.support.turn import plan
+from tests.support.turn import passage, plan
 from tests.support.wire.server_process import fake_server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -156,12 +158,16 @@ def test_bundled_cases_are_compared_with_the_model_of_the_environment(
     monkeypatch.setattr("evals.runner.index", lambda *_: None)
     for name, value in {
         "GUARDIAN_MODEL": "fake-model",
+        "GUARDIAN_SYSTEM_ROLE": "user",
+        "GUARDIAN_PLAN_TOKENS": "4000",
         "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
         "GUARD_MODE": "off",
     }.items():
         monkeypatch.setenv(name, value)
     compared = handbook(tmp_path, with_models=True)
-    assert (compared.settings.models.drafter, compared.context_type().guard_mode) == ("fake-model", "enforce")
+    models = compared.settings.models
+    assert (models.drafter, models.system_role, models.plan_tokens) == ("fake-model", "user", 4000)
+    assert compared.context_type().guard_mode == "enforce"
     assert not handbook(tmp_path).settings.models.drafter
 
 
@@ -172,8 +178,16 @@ def test_nobody_can_tell_from_the_blind_file_whose_answer_it_is(tmp_path: Path) 
     page = write_blind(tmp_path, Arms.read("top_k=3,4,5"), sides)
     key = json.loads(page.with_suffix(".key.json").read_text("utf-8"))
     assert sorted(key["t-1"]) == ["3", "4", "5"]
-    texts = re.findall(r"(?m)^(One|Two)\.$", page.read_text("utf-8"))
+    texts = re.findall(r"(?m)^\| (One|Two)\.$", page.read_text("utf-8"))
     assert [{"3": "One", "4": "Two", "5": "One"}[value] for value in key["t-1"]] == texts
+    many = [
+        [replace(one, case=case.model_copy(update={"id": f"t-{n}"})) for n in range(20) for one in side]
+        for side in sides
+    ]
+    drawn = json.loads(
+        write_blind(tmp_path, Arms.read("top_k=3,4,5"), many).with_suffix(".key.json").read_text("utf-8")
+    )
+    assert len({tuple(values) for values in drawn.values()}) > 2
     alike = write_blind(tmp_path, Arms.read("top_k=3,4,5"), [sides[0]] * 3)
     assert "What?" not in alike.read_text("utf-8")
 
@@ -187,6 +201,8 @@ def test_words_of_the_plan_in_an_answer_are_told_unless_a_source_has_them() -> N
     assert not tells_plan(CaseResult(case, told("It boils.", plan=planned)))
     asked = case.model_copy(update={"says": ("Please look up the pages on kettles and compare them.",)})
     assert not tells_plan(CaseResult(asked, leaks))
+    titled = passage(1, heading="Look up the pages on kettles and compare them")
+    assert not tells_plan(CaseResult(case, leaks.model_copy(update={"final_articles": group_articles([titled])})))
 
 
 def told(text: str, **changes: Any) -> StructuredAgentResult:
@@ -199,7 +215,8 @@ def told(text: str, **changes: Any) -> StructuredAgentResult:
         (["--parts", "retreival"], "There is no part 'retreival'"),
         (["--ab", "plan_trace"], "does not name a setting and two values"),
         (["--ab", "no_such=1,2"], "There is no run setting 'no_such'"),
-        (["--ab", "top_k=3,3"], "in two places"),
+        (["--ab", "top_k=3,03"], "in two places"),
+        (["--ab", "plan_trace=synthetic,foo"], "plan_trace cannot be 'foo'"),
         (["no-such-file.jsonl"], "no-such-file.jsonl cannot be read"),
         (["{tickets}", "--parts", "retrieval"], "The files have no case for that"),
         (["{tickets}", "--held-back"], "Of your own cases nothing is held back"),

@@ -84,6 +84,18 @@ async def test_a_draft_off_contract_is_quoted_after_its_retries() -> None:
     assert (len(quoter.requests), values["result"]["outcome"]) == (1, "answered")
 
 
+@pytest.mark.parametrize("quoted", [None, ABSTAINS, QUOTED], ids=["no quoting", "abstains", "quotes"])
+async def test_a_draft_of_doubtful_relevance_is_followed_by_a_quotation_and_never_becomes_less(
+    quoted: Draft | None,
+) -> None:
+    """A quotation is judged alike; where nothing can be quoted, the turn still says that there are documents."""
+    vague = [passage(number, confidence=0.65) for number in (1, 2)]
+    _, values, _, quoter = await turn([QUOTED], quoted, found=vague, min_evidence=1, quoting_draft=quoted is not None)
+    assert len(quoter.requests) == (quoted is not None)
+    assert values["result"]["outcome"] == "pages_shown"
+    assert values["guardian"]["reasons"] == ["relevance_doubtful"]
+
+
 @pytest.mark.parametrize("quoted", [WRONG[0], ABSTAINS, UNFIT, Draft(DraftKind.ANSWER, "password: hunter2hunter2 [1]")])
 @pytest.mark.parametrize("retries", [0, 2])
 async def test_a_quotation_is_judged_like_any_draft_and_is_the_last(quoted: Draft, retries: int) -> None:
