@@ -9,11 +9,13 @@ Several callers may follow the same turn.
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from assistant.document_search import search_documents
@@ -39,8 +41,9 @@ from assistant.visitors import split_stored_id
 from assistant.wiring.documents import knowledge_base
 from assistant.wiring.ports import open_ports
 from assistant.wiring.turns import open_runner, share_budget
+from contracts.calls import ModelCall
 from contracts.enums import Outcome
-from contracts.errors import GuardianError, InputError, UnknownThread
+from contracts.errors import GuardianError, InputError, ThreadError, UnknownThread
 from contracts.result import StructuredAgentResult
 from guards.message_check import message_fault, message_language
 from guards.redaction import redact
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 _OWNS = "/"
 """Between a caller's name, which has no such sign, and the id of a conversation."""
+_logger = logging.getLogger(__name__)
 _READY_S = 5.0
 """How long a part may take to show that it is there, in seconds."""
 _WRITABLE_S = 2.0
@@ -77,7 +81,7 @@ class Caller:
 
     name: str = ""
     role: str = "user"
-    address: str = field(default="", compare=False)
+    address: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +171,6 @@ class Service:
 
         async def run() -> StructuredAgentResult:
             live.tell(TurnStarted(turn_id=turn_id, thread_id=thread))
-            recorded = await self._store.find(inner, turn_id)
-            if recorded is None or recorded.result is None:
-                await self._budget.check(caller.name, caller.address)
             raw = await self._runner.run(
                 inner,
                 live.question,
@@ -177,17 +178,33 @@ class Service:
                 context=context,
                 on_event=live.tell,
                 on_earlier=lambda result: self._tell_earlier(live, result),
+                admit=partial(self._budget.check, caller.name, caller.address),
+                on_calls=partial(self._count_cost, caller),
             )
-            await self._count_cost(caller, live, raw)
             return tell_end(live, raw)
 
         return self._start(inner, live, run())
 
-    async def _count_cost(self, caller: Caller, live: RunningTurn, raw: Json) -> None:
-        """Count what a turn cost that ran here; one that ran before was counted then."""
-        diagnostics: Json = raw.get("diagnostics") or {}
-        if live.ran and (cost := diagnostics.get("cost")):
-            await self._budget.add(caller.name, caller.address, cost)
+    async def admit(self, caller: Caller, question: Question) -> None:
+        """Refuse a question whose turn would not begin, before anything is said of it; `begin` and `ask` refuse it, too.
+
+        Raises:
+            BudgetSpent: What language models may cost the caller today is spent, and the message is a new one.
+        """
+        if question.thread and question.turn_id:
+            recorded = await self._store.find(self._inner(caller, question.thread), question.turn_id)
+            if recorded is not None:
+                return
+        await self._budget.check(caller.name, caller.address)
+
+    async def _count_cost(self, caller: Caller, calls: list[Json]) -> None:
+        """Count what requests to models cost; that they could not be counted ends no turn, and is logged."""
+        cost = self.deployed.profile.prices.cost_of(map(ModelCall.model_validate, calls))
+        try:
+            if cost:
+                await self._budget.add(caller.name, caller.address, cost)
+        except ThreadError as error:
+            _logger.error("What models cost could not be counted: %s", error)  # noqa: TRY400  # the sentence says it all
 
     @asynccontextmanager
     async def asking(self, caller: Caller, question: Question) -> AsyncGenerator[RunningTurn]:
@@ -247,13 +264,13 @@ class Service:
         async def run() -> StructuredAgentResult:
             live.tell(TurnStarted(turn_id=live.turn_id, thread_id=thread))
             context = self.deployed.build_context(role=caller.role)
-            raw = await self._runner.resume(inner, context=context, on_event=live.tell)
+            counted = partial(self._count_cost, caller)
+            raw = await self._runner.resume(inner, context=context, on_event=live.tell, on_calls=counted)
             if raw is None:  # another process finished it meanwhile
                 done = await self._store.find(inner, turn.turn_id)
                 raw = done.result if done is not None else None
             if raw is None:
                 raise UnknownThread(f"There is no conversation {thread!r}.", "It was deleted; begin a new one.")
-            await self._count_cost(caller, live, raw)
             return tell_end(live, raw)
 
         return self._start(inner, live, run())

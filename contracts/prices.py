@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, Strict
 
 from contracts.calls import ModelCall
 
-Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-_PER: int = 1_000_000
+Price = Annotated[float, Strict(), Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+_PER: Final = 1_000_000
 
 
 class ModelPrice(BaseModel):
@@ -32,10 +32,11 @@ class ModelPrice(BaseModel):
         """Return what a request cost; `None` if its server counted no tokens."""
         if call.prompt_tokens is None and call.completion_tokens is None:
             return None
-        sent = call.prompt_tokens or 0
-        kept = min(call.cached_tokens or 0, sent)
+        # What a server says may be anything; nothing costs less than nothing.
+        sent, written = max(0, call.prompt_tokens or 0), max(0, call.completion_tokens or 0)
+        kept = min(max(0, call.cached_tokens or 0), sent)
         old = self.prompt if self.cached is None else self.cached
-        return ((sent - kept) * self.prompt + kept * old + (call.completion_tokens or 0) * self.completion) / _PER
+        return ((sent - kept) * self.prompt + kept * old + written * self.completion) / _PER
 
 
 class Prices(BaseModel):

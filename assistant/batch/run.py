@@ -432,8 +432,10 @@ def _move_result(part: Path, target: Path, run: _BatchRun) -> Path:
 async def _one_ends(running: set[asyncio.Task[None]], bar: tqdm[Any]) -> None:
     ended, _ = await asyncio.wait(running, timeout=_REFRESH_S, return_when=asyncio.FIRST_COMPLETED)
     running -= ended
-    for task in ended:
-        task.result()
+    # Each is looked at before the first raises: of the others, nobody would ask what ended them.
+    faults = [fault for task in ended if (fault := task.exception())]
+    if faults:
+        raise faults[0]
     bar.update(len(ended))
     bar.refresh()
 

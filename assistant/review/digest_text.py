@@ -47,7 +47,8 @@ def digest_markdown(digest: Digest, say: Words) -> str:
         return "\n\n".join([*parts, say["report_nothing"]]) + "\n"
     parts += [_volumes(digest, say), f"## {say['report_ends']}", _ends_table(digest, say)]
     if digest.costs:
-        parts += [f"## {say['report_costs']}", _costs_table(digest)]
+        sums = ", ".join(money(sum(days.values()), currency) for currency, days in digest.costs.items())
+        parts += [f"## {say['report_costs']}: {sums}", _list_costs(digest)]
     parts += [f"## {say['report_gaps']}", _bullets([inline(gap_line(gap, say)) for gap in digest.gaps], say)]
     parts += [f"## {say['report_topics']}", _grouped(digest, say), _topics_table(digest.topics, say)]
     parts += [f"## {say['report_cited']}", _pages_table(digest.cited, say)]
@@ -91,7 +92,8 @@ def _cost_sections(digest: Digest, say: Words) -> list[str]:
     for currency, of_days in digest.costs.items():
         most = max(of_days.values()) or 1.0
         rows = [(day, amount / most, money(amount, currency)) for day, amount in of_days.items()]
-        found.append(_section(say["report_costs"], bars(rows, say["report_costs"])))
+        title = f"{say['report_costs']}: {money(sum(of_days.values()), currency)}"
+        found.append(_section(title, bars(rows, title)))
     return found
 
 
@@ -112,7 +114,7 @@ def bars(rows: Sequence[tuple[str, float, str]], title: str) -> str:
     return f'<svg viewBox="0 0 {_WIDTH} {len(rows) * _BAR + 4}" role="img" aria-label="{escape(title)}">{drawn}</svg>'
 
 
-def _costs_table(digest: Digest) -> str:
+def _list_costs(digest: Digest) -> str:
     rows = [(day, money(amount, currency)) for currency, days in digest.costs.items() for day, amount in days.items()]
     return "\n".join(f"- {day}: {amount}" for day, amount in rows)
 

@@ -36,11 +36,11 @@ class TurnRecord(BaseModel):
         when: When the turn began, ISO 8601, UTC.
         language: Of the answer; `None` while there is none.
         profile: Version of the profile; empty for turns of earlier versions.
-        cost, currency: What language models cost it; `None` if that is not known.
         outcome: `None` while the turn runs, or if its result cannot be read.
         reasons: The names of the Guardian's reasons; without a draft, the reason why the turn ended.
         rating, comment: The caller's.
         case: The id of the case that was made of it; empty if none was.
+        cost, currency: What language models cost it; `None` if that is not known.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -52,8 +52,6 @@ class TurnRecord(BaseModel):
     when: str
     language: Language | None = None
     profile: str = ""
-    cost: float | None = None
-    currency: str = ""
     question: str
     answer: str = ""
     outcome: Outcome | None = None
@@ -64,6 +62,8 @@ class TurnRecord(BaseModel):
     handled: bool = False
     note: str = ""
     case: str = ""
+    cost: float | None = None
+    currency: str = ""
 
 
 class ReviewQuery(BaseModel):

@@ -79,10 +79,15 @@ def cost_text(diagnostics: Diagnostics) -> str:
     return money(diagnostics.cost or 0.0, diagnostics.currency)
 
 
+_DIGITS: Final = 9
+"""Of an amount behind the point, at most."""
+
+
 def money(amount: float, currency: str) -> str:
     """Return an amount with its currency: two digits behind the point, of less than a unit two that are not 0."""
-    digits = 2 if amount >= 1 or not amount else min(9, 1 - floor(log10(amount)))
-    return f"{amount:.{digits}f} {currency}"
+    least = 10.0**-_DIGITS
+    digits = min(_DIGITS, 1 - floor(log10(amount))) if least <= amount < 1 else 2
+    return f"{max(0.0, amount):.{digits}f} {currency}".strip()
 
 
 def _brought(result: StructuredAgentResult, asked: Sequence[ModelCall]) -> str:

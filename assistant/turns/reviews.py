@@ -72,7 +72,7 @@ class Reviews(ThreadTable):
 
         Returns:
             For each: thread, turn, number, question, beginning; as JSON the list of outcome, language, answer, reason of
-            an end, verdict, reasons, profile's version and question, or `None`; rating, comment, handled, note, case.
+            an end, verdict, reasons, profile's version, cost, currency and question, or `None`; rating, comment, handled, note, case.
         """
         return await self._rows(
             f"""

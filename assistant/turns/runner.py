@@ -82,6 +82,10 @@ class Stopwatch:
         return milliseconds
 
 
+OnCalls = Callable[[list[Json]], Awaitable[None]]
+Admit = Callable[[], Awaitable[None]]
+
+
 class TurnRunner:
     """The runner of turns.
 
@@ -139,6 +143,8 @@ class TurnRunner:
         context: BaseModel | None = None,
         on_event: OnEvent | None = None,
         on_earlier: Callable[[Json], None] | None = None,
+        admit: Admit | None = None,
+        on_calls: OnCalls | None = None,
     ) -> Json:
         """Run one turn and return its result; a turn that ran before returns its recorded result.
 
@@ -152,6 +158,8 @@ class TurnRunner:
             context: The settings of this run.
             on_event: Called as nodes begin and end.
             on_earlier: Called with the result of a half-finished turn that was finished first.
+            admit: Awaited before a new turn begins, when it is its conversation's place; what it raises refuses the turn.
+            on_calls: Awaited with the requests to models that a node made, as soon as it ends, whatever comes after it.
 
         Raises:
             InputError: An id is not valid, the message cannot be stored, or the id was used with another message.
@@ -171,18 +179,25 @@ class TurnRunner:
             if turn is not None and turn.result is not None and not turn.lost:
                 return turn.result
             if turn is None or turn.lost:
-                earlier = await self._finish_earlier(thread_id, context, on_event)
+                if turn is None and admit is not None:
+                    await admit()
+                earlier = await self._finish_earlier(thread_id, context, on_event, on_calls)
                 if earlier is not None and on_earlier is not None:
                     on_earlier(earlier)
             if turn is None:
                 turn = await self.store.begin(thread_id, turn_id, text, _as_json(context))
-                return await self._finish(turn, context, on_event, new=True)
+                return await self._finish(turn, context, on_event, on_calls, new=True)
             if turn.lost:
                 turn = await self.store.reopen(thread_id, turn_id)
-            return await self._finish(turn, self._settings_of(turn, context), on_event)
+            return await self._finish(turn, self._settings_of(turn, context), on_event, on_calls)
 
     async def resume(
-        self, thread_id: str, *, context: BaseModel | None = None, on_event: OnEvent | None = None
+        self,
+        thread_id: str,
+        *,
+        context: BaseModel | None = None,
+        on_event: OnEvent | None = None,
+        on_calls: OnCalls | None = None,
     ) -> Json | None:
         """Finish a conversation's half-finished turn and return its result; `None` if there is none.
 
@@ -190,6 +205,7 @@ class TurnRunner:
             thread_id: The conversation.
             context: The settings, if the turn's original ones can no longer be read.
             on_event: Called as nodes begin and end.
+            on_calls: As in `run`.
 
         Raises:
             ThreadBusy: The turn is not half-finished but running, and was not done within `wait_s`.
@@ -197,7 +213,7 @@ class TurnRunner:
         """
         check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
         async with self._alone(thread_id, self._wait_s):
-            return await self._finish_earlier(thread_id, context, on_event)
+            return await self._finish_earlier(thread_id, context, on_event, on_calls)
 
     async def abandon(self, thread_id: str, result: Json) -> bool:
         """End a conversation's half-finished turn without finishing it: the question stays on record with this result.
@@ -219,7 +235,10 @@ class TurnRunner:
             if turn is None:
                 return False
             ids = {"thread_id": thread_id, "turn_id": turn.turn_id, "question": turn.question}
-            await self.store.finish(thread_id, turn.turn_id, {**result, **ids})
+            calls = _calls_of(await self._graph.aget_state(_place(thread_id)), turn)
+            diagnostics: Json = {**(result.get("diagnostics") or {}), "calls": calls, "model_calls": len(calls)}
+            told = {"diagnostics": {**diagnostics, **self._figures(diagnostics)}}
+            await self.store.finish(thread_id, turn.turn_id, {**result, **ids, **told})
             return True
 
     async def delete(self, thread_id: str) -> None:
@@ -271,23 +290,31 @@ class TurnRunner:
             )
         return turn
 
-    async def _finish_earlier(self, thread_id: str, context: BaseModel | None, on_event: OnEvent | None) -> Json | None:
+    async def _finish_earlier(
+        self, thread_id: str, context: BaseModel | None, on_event: OnEvent | None, on_calls: OnCalls | None
+    ) -> Json | None:
         earlier = await self.store.unfinished(thread_id)
         if earlier is None:
             return None
-        return await self._finish(earlier, self._settings_of(earlier, context), on_event)
+        return await self._finish(earlier, self._settings_of(earlier, context), on_event, on_calls)
 
     async def _finish(
-        self, turn: Turn, context: BaseModel | None, on_event: OnEvent | None, *, new: bool = False
+        self,
+        turn: Turn,
+        context: BaseModel | None,
+        on_event: OnEvent | None,
+        on_calls: OnCalls | None,
+        *,
+        new: bool = False,
     ) -> Json:
         """Take a recorded turn from wherever it stands to its result, and record that; a new one has no step yet."""
         stopwatch = Stopwatch(self._clock)
         begun = None if new else await self._find_begun(turn)
         if begun is None or begun.tasks:
-            progress = _TaskReader(
-                turn.turn_id, stopwatch, on_event, _already_finished(begun) if begun else frozenset()
-            )
-            await self._advance(turn, context, progress, begun=begun is not None)
+            done = _already_finished(begun) if begun else frozenset[str]()
+            known = len(_calls_of(begun, turn)) if begun else 0
+            progress = _TaskReader(turn.turn_id, stopwatch, on_event, done, known)
+            await self._advance(turn, context, progress, on_calls, begun=begun is not None)
             snapshot: StateSnapshot = await self._graph.aget_state(_place(turn.thread_id))
             if not _is_of(snapshot, turn):
                 raise _of_another(turn)
@@ -310,7 +337,15 @@ class TurnRunner:
             snapshot = await self._graph.aget_state(_place(turn.thread_id))
         return snapshot
 
-    async def _advance(self, turn: Turn, context: BaseModel | None, progress: _TaskReader, *, begun: bool) -> None:
+    async def _advance(
+        self,
+        turn: Turn,
+        context: BaseModel | None,
+        progress: _TaskReader,
+        on_calls: OnCalls | None,
+        *,
+        begun: bool,
+    ) -> None:
         from langchain_core.messages import HumanMessage
 
         from graph.streaming import steps_alone
@@ -321,7 +356,10 @@ class TurnRunner:
         # Closed before the lock is released, also where the callback raises: no node may run on after that.
         async with aclosing(cast("AsyncGenerator[Json]", stream)) as tasks:
             async for task in tasks:
-                progress.see(task)
+                calls = progress.see(task)
+                if calls and on_calls is not None:
+                    # Paid for, also where the turn is stopped now.
+                    await asyncio.shield(on_calls(calls))
 
     def _settings_of(self, turn: Turn, otherwise: BaseModel | None) -> BaseModel | None:
         if self._context_type is None or turn.context is None:
@@ -362,16 +400,20 @@ class TurnRunner:
 class _TaskReader:
     """Turns LangGraph's task events into a turn's, and times them."""
 
-    def __init__(self, turn_id: str, stopwatch: Stopwatch, on_event: OnEvent | None, finished: frozenset[str]) -> None:
+    def __init__(
+        self, turn_id: str, stopwatch: Stopwatch, on_event: OnEvent | None, finished: frozenset[str], calls: int
+    ) -> None:
         self._reader = NodeReader(turn_id)
         self._stopwatch = stopwatch
         self._on_event = on_event
         self._finished = finished
+        self._calls = calls
 
-    def see(self, task: Json) -> None:
+    def see(self, task: Json) -> list[Json]:
+        """Tell of a task's beginning or end; return the requests to models that it made."""
         if task["id"] in self._finished:
             # LangGraph names it again when the step that it is part of goes on, but does not run it.
-            return
+            return []
         node = task["name"]
         if "input" in task:
             self._stopwatch.start(task["id"])
@@ -383,6 +425,23 @@ class _TaskReader:
         if self._on_event is not None:
             for event in events:
                 self._on_event(event)
+        # A node writes all requests of the turn so far.
+        made = _written_calls(task.get("result"))[self._calls :]
+        self._calls += len(made)
+        return made
+
+
+def _written_calls(result: Any) -> list[Json]:
+    written: Any = cast("Json", result).get("model_calls") if isinstance(result, dict) else None
+    return cast("list[Json]", written) if isinstance(written, list) else []
+
+
+def _calls_of(snapshot: StateSnapshot, turn: Turn) -> list[Json]:
+    """Return the requests to models that a turn made as far as it stands, also by nodes whose step has not ended."""
+    if not _is_of(snapshot, turn):
+        return []
+    known = [_written_calls(snapshot.values), *(_written_calls(task.result) for task in snapshot.tasks)]
+    return max(known, key=len)
 
 
 def _already_finished(snapshot: StateSnapshot) -> frozenset[str]:

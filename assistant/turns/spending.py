@@ -29,26 +29,27 @@ _ALL: Final = "*"
 
 
 class Spending(FileTable):
-    """Sums by day and caller."""
+    """Sums by day, caller and currency."""
 
     made_by: ClassVar[tuple[str, ...]] = (
         (
             "CREATE TABLE IF NOT EXISTS spending (day TEXT NOT NULL, who TEXT NOT NULL, amount REAL NOT NULL, "
-            "PRIMARY KEY (day, who)) WITHOUT ROWID"
+            "currency TEXT NOT NULL, PRIMARY KEY (day, who, currency)) WITHOUT ROWID"
         ),
     )
 
-    async def add(self, day: str, who: str, amount: float) -> None:
+    async def add(self, day: str, who: str, amount: float, currency: str) -> None:
         """Add an amount to a caller's day."""
         await self._rows("DELETE FROM spending WHERE day < ?", day)
         await self._rows(
-            "INSERT INTO spending VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET amount = amount + ?3",
-            *(day, who, amount),
+            "INSERT INTO spending VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET amount = amount + ?3",
+            *(day, who, amount, currency),
         )
 
-    async def spent(self, day: str, who: str) -> float:
+    async def spent(self, day: str, who: str, currency: str) -> float:
         """Return a caller's sum of a day."""
-        rows = await self._rows("SELECT amount FROM spending WHERE day = ? AND who = ?", day, who)
+        wanted = "SELECT amount FROM spending WHERE day = ? AND who = ? AND currency = ?"
+        rows = await self._rows(wanted, day, who, currency)
         return float(rows[0][0]) if rows else 0.0
 
     async def forget(self, who: str) -> int:
@@ -105,7 +106,7 @@ class Budget:
                 sums = self._sums(day)
                 sums[who] = sums.get(who, 0.0) + amount
             else:
-                await self._spending.add(day, who, amount)
+                await self._spending.add(day, who, amount, self._currency)
 
     def _limits(self, caller: str, address: str) -> Iterator[tuple[str, str, float]]:
         """Yield whose budgets count for a caller, the name of each, and how much it is; 0 for no bound."""
@@ -117,7 +118,11 @@ class Budget:
             yield "address", address, self._settings.address
 
     async def _spent(self, day: str, whose: str, who: str) -> float:
-        return self._sums(day).get(who, 0.0) if whose == "address" else await self._spending.spent(day, who)
+        return (
+            self._sums(day).get(who, 0.0)
+            if whose == "address"
+            else await self._spending.spent(day, who, self._currency)
+        )
 
     def _sums(self, day: str) -> dict[str, float]:
         if self._of_addresses[0] != day:

@@ -71,7 +71,7 @@ class AskRequest(BaseModel):
     tags=["asking"],
     summary="Ask, and get the structured result",
     response_model=Answer,
-    responses={200: {"content": _EVENTS}, **faults(400, 403, 409, 503)},
+    responses={200: {"content": _EVENTS}, **faults(400, 403, 409, 429, 503)},
 )
 async def ask(request: Request, body: AskRequest, caller: Asker, service: Served) -> Response:
     """Run one turn and return its answer with sources, intent, outcome and verdict.
@@ -87,7 +87,10 @@ async def ask(request: Request, body: AskRequest, caller: Asker, service: Served
     if turn_id and not thread:
         thread = thread_of_turn(turn_id)
     settings = allowed_settings(body.settings, profile, caller.role)
-    turn = service.asking(caller, Question(body.question, thread, turn_id, settings))
+    question = Question(body.question, thread, turn_id, settings)
+    with told_in(language):
+        await service.admit(caller, question)  # a stream that has begun has no status any more
+    turn = service.asking(caller, question)
     streamed = body.stream or wants_events(request)
     return await response_of(request, turn, service, caller, language, streamed=streamed)
 
@@ -97,7 +100,7 @@ async def ask(request: Request, body: AskRequest, caller: Asker, service: Served
     tags=["OpenAI's protocol"],
     summary="Ask by OpenAI's protocol",
     response_model=openai.ChatCompletion,
-    responses={200: {"content": _EVENTS}, **faults(400, 403, 404, 409, 503)},
+    responses={200: {"content": _EVENTS}, **faults(400, 403, 404, 409, 429, 503)},
 )
 async def chat_completions(request: Request, body: openai.ChatRequest, caller: Asker, service: Served) -> Response:
     """Answer the last message, which must be the user's; `model` is the profile's name.
@@ -123,7 +126,9 @@ async def chat_completions(request: Request, body: openai.ChatRequest, caller: A
     settings = allowed_settings((body.guardian or openai.Told()).settings, profile, caller.role)
     with told_in(language):
         thread, turn_id = await _place_message(request, body, said, caller, service)
-    turn = service.asking(caller, Question(said[-1], thread, turn_id, settings))
+        question = Question(said[-1], thread, turn_id, settings)
+        await service.admit(caller, question)
+    turn = service.asking(caller, question)
     created = int(time.time())
     if body.stream:
         with told_in(language):

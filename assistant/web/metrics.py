@@ -14,6 +14,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from assistant.turns.events import Judged, NodeFinished, TurnEnded
 from contracts.enums import CallPurpose
+from contracts.errors import BudgetSpent
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -105,6 +106,9 @@ class Metrics:
         match event:
             case None:
                 stopped = live.task is not None and live.task.cancelled()
+                if live.task is not None and not stopped and isinstance(live.task.exception(), BudgetSpent):
+                    self.limited("budget")  # no turn has begun
+                    return
                 self._turns.labels("stopped" if stopped else "failed").inc()
             case NodeFinished(node=node, ms=ms):
                 self._node_seconds.labels(node).observe(ms / 1000)

@@ -265,6 +265,7 @@ def faults(*statuses: int) -> dict[int | str, dict[str, Any]]:
         403: "The caller's role may not have this.",
         404: "The caller has none of that name or id.",
         409: "The conversation is at work on another message, or the turn was stopped.",
+        429: "The caller asks too often, or the budget of the day is spent; `Retry-After` says when to ask again.",
         503: "The server is shutting down, or the documents or conversations cannot be used.",
     }
     listed = {status: {"model": FaultBody, "description": said[status]} for status in (*statuses, 401)}

@@ -45,22 +45,33 @@ async def _forget(deployed: Deployment, thread_id: str) -> int:
     return forgotten
 
 
-async def share_budget(deployed: Deployment, store: TurnStore) -> Budget:
-    """Return the budgets, kept in the file of the transcript.
+def check_prices(deployed: Deployment) -> None:
+    """Check that each language model has a price if there is a budget.
 
     Raises:
-        ConfigError: There is a budget, but a model without a price, so that nothing of it would be counted.
+        ConfigError: One has none, so that nothing of the budget would be counted.
     """
-    from assistant.turns.spending import Budget, Spending
-
     budget, models, prices = deployed.settings.budget, deployed.settings.models, deployed.profile.prices
-    unpriced = [name for name in (models.planner, models.drafter) if name and name not in prices.models]
+    judge = deployed.settings.entailment
+    asked = (models.planner, models.drafter, judge.model if judge.url and judge.shape == "chat" else "")
+    unpriced = [name for name in asked if name and name not in prices.models]
     if budget.any and unpriced:
         raise ConfigError(
             f"There is a budget (GUARDIAN_BUDGET_...), but the profile has no price for the model {unpriced[0]!r}.",
             f'Write its price into the profile: [prices.models."{unpriced[0]}"], prompt and completion.',
         )
-    return Budget(await Spending.share(store), budget, prices.currency, store.now)
+
+
+async def share_budget(deployed: Deployment, store: TurnStore) -> Budget:
+    """Return the budgets, kept in the file of the transcript.
+
+    Raises:
+        ConfigError: See `check_prices`.
+    """
+    from assistant.turns.spending import Budget, Spending
+
+    check_prices(deployed)
+    return Budget(await Spending.share(store), deployed.settings.budget, deployed.profile.prices.currency, store.now)
 
 
 def _figures(deployed: Deployment, diagnostics: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pytest
 from assistant.config.settings import BudgetSettings, Settings
 from assistant.deployment import deployment
 from assistant.service import Caller, Question, open_service
+from assistant.turns.events import NodeStarted
 from assistant.turns.progress import money
 from assistant.turns.spending import Budget, Spending
 from contracts.calls import ModelCall
@@ -134,6 +135,53 @@ async def test_deleting_a_conversation_gives_no_money_back(priced: Desk) -> None
             await service.ask(Caller(), Question(QUESTION, "s"))
 
 
+@pytest.mark.parametrize("ends", ["left", "stopped", "finished by the next message"])
+async def test_what_a_turn_cost_counts_however_it_ends(priced: Desk, models: FakeServer, ends: str) -> None:
+    """It was paid for: who goes away in time is bounded like everybody else."""
+    models.script([{"when": {"purpose": "draft"}, "reply": {"hang": True}, "times": 1}])
+    deployed = deployment(environment=priced.having(GUARDIAN_BUDGET_DAY="0.5").environment)
+    drafting = asyncio.Event()
+
+    def note(event: object) -> None:
+        if isinstance(event, NodeStarted) and event.node == "draft":
+            drafting.set()
+
+    async with open_service(deployed) as service:
+        asking = asyncio.create_task(service.ask(Caller(), Question(QUESTION, "t"), note))
+        await drafting.wait()
+        if ends == "stopped":
+            await service.stop(Caller(), "t")
+            [turn] = await service.turns(Caller(), "t")
+            assert turn.result is not None
+            assert turn.result["diagnostics"]["cost"] > 0
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        with pytest.raises(BudgetSpent):
+            await service.ask(Caller(), Question(QUESTION, "t" if ends.startswith("finished") else "s"))
+
+
+async def test_messages_that_wait_for_each_other_are_refused_one_by_one(priced: Desk) -> None:
+    """Each looks at the budget when it is its turn."""
+    deployed = deployment(environment=priced.having(GUARDIAN_BUDGET_DAY="0.5").environment)
+    async with open_service(deployed) as service:
+        asked = [service.ask(Caller(), Question(QUESTION, "t", str(number))) for number in range(4)]
+        ended = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(one) for one in ended].count(BudgetSpent) == 3
+
+
+@pytest.mark.parametrize("path", ["/v1/ask", "/v1/chat/completions"])
+def test_a_stream_is_refused_before_it_begins(priced: Desk, path: str) -> None:
+    """With the status and the seconds, as without a stream."""
+    desk = priced.having(GUARDIAN_BUDGET_DAY="0.5")
+    said = {"messages": [{"role": "user", "content": QUESTION}], "model": "shelf"}
+    body = {"question": QUESTION} if path == "/v1/ask" else said
+    with serve_deployment(deployment(environment=desk.environment)) as running:
+        assert running.ask("POST", path, body).status_code == 200
+        refused = running.ask("POST", path, {**body, "stream": True})
+    assert refused.status_code == 429
+    assert "Retry-After" in refused.headers
+
+
 def test_a_budget_without_a_price_is_refused_at_the_start(library: Desk) -> None:
     """Nothing of it would be counted, so it would bound nothing."""
     desk = library.having(GUARDIAN_BUDGET_DAY="5", GUARDIAN_MODEL="nameless", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
@@ -175,7 +223,7 @@ async def test_each_sender_has_a_budget_of_each_day(tmp_path: Path) -> None:
         clock[0] += timedelta(seconds=10)
         assert not await spent(budget, "anna")
         await budget.add("boris", "", 0.1)
-        assert await spending.spent("2026-11-27", "anna") == 0.0
+        assert await spending.spent("2026-11-27", "anna", "USD") == 0.0
         assert "10.0.0" not in (tmp_path / "threads.db").read_bytes().decode("latin-1")
 
 
@@ -183,10 +231,12 @@ async def test_turns_at_once_are_all_counted(tmp_path: Path) -> None:
     """Of two processes, too: each adds to what is there."""
     path = tmp_path / "threads.db"
     async with await Spending.open(path) as one, await Spending.open(path) as other:
-        await asyncio.gather(*(table.add("2026-11-27", "anna", 0.25) for table in (one, other) for _ in range(8)))
-        assert await one.spent("2026-11-27", "anna") == 4.0
+        await asyncio.gather(
+            *(table.add("2026-11-27", "anna", 0.25, "USD") for table in (one, other) for _ in range(8))
+        )
+        assert await one.spent("2026-11-27", "anna", "USD") == 4.0
         assert await other.forget("anna") == 1
-        assert await one.spent("2026-11-27", "anna") == 0.0
+        assert await one.spent("2026-11-27", "anna", "USD") == 0.0
 
 
 @pytest.mark.parametrize("value", ["-1", "much", "nan", "inf"])

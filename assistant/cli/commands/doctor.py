@@ -31,6 +31,7 @@ from assistant.wiring.hand_offs import hand_off_sink, outbox
 from assistant.wiring.lookups import asks_database
 from assistant.wiring.rankers import embedder, reranker, without_meaning
 from assistant.wiring.servers import Servers
+from assistant.wiring.turns import check_prices
 from contracts.enums import DraftBy, Entailment, Language, Source
 from contracts.errors import GuardianError
 from contracts.ports import EntailmentQuestion, EntailmentReply, PlanRequest, SearchRequest
@@ -100,6 +101,8 @@ def _look(profile: str | None) -> Iterator[Diagnosis]:
     except GuardianError as error:
         yield Diagnosis(what, False, error.message, error.way_out)
         return
+    if deployed.settings.budget.any:
+        yield _careful("budget", _budget, deployed)
     yield Diagnosis("profile", True, f"{deployed.profile.name}: {deployed.profile.product}")
     for what, look in (
         ("data folder", _folder),
@@ -140,6 +143,14 @@ def _packages(what: str, names: tuple[str, ...], way_out: str) -> Diagnosis:
         except PackageNotFoundError:
             missing.append(name)
     return Diagnosis(what, not missing, f"missing: {', '.join(missing)}" if missing else ", ".join(there), way_out)
+
+
+def _budget(deployed: Deployment) -> Diagnosis:
+    check_prices(deployed)
+    budget, currency = deployed.settings.budget, deployed.profile.prices.currency
+    bounds = {"all": budget.day, "key": budget.key, "visitor": budget.visitor, "address": budget.address}
+    seen = ", ".join(f"{whose}: {most:g} {currency}" for whose, most in bounds.items() if most)
+    return Diagnosis("budget", True, f"a day, {seen}")
 
 
 def _folder(deployed: Deployment) -> Diagnosis:

@@ -62,12 +62,13 @@ async def _erase(deployed: Deployment, options: argparse.Namespace) -> int:
         raise InputError("No visitor is named.", "`guardian visitors list` shows all.")
     name = erasable_name(options.name.strip())
     found: list[str] = []
+    sums = 0
     left_over = ""
     if deployed.threads_file.exists() or hand_offs_file(deployed).exists():
         async with open_runner(deployed, idle_ports()) as runner:
             found = await conversations_of(runner.store, outbox(deployed), name)
             busy = await erase(runner, found)
-            await (await Spending.share(runner.store)).forget(name)
+            sums = await (await Spending.share(runner.store)).forget(name)
             if busy:
                 raise ThreadBusy(
                     f"{len(busy)} of {len(found)} conversations of {name} are still working on a message; the others are "
@@ -75,11 +76,11 @@ async def _erase(deployed: Deployment, options: argparse.Namespace) -> int:
                     "Run the command again in a minute.",
                 )
             try:
-                if found:
+                if found or sums:
                     await runner.store.compact()
             except GuardianError as error:
                 left_over = str(error)
-    if not found:
+    if not found and not sums:
         raise UnknownThread(f"Nothing is kept of {name}.", "`guardian visitors list` shows of whom something is.")
     say = phrases(own_language())
     if options.json:

@@ -176,6 +176,7 @@ class ChatPage:
     async def _send(self, text: str, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
         visit = self._visit(place, request)
         try:
+            await visit.service.admit(visit.caller, Question(text, thread=visit.conversation))
             self._begin(visit, text)
         except GuardianError as error:
             drawn = {**await self._draw(visit), self.notice: notice_html(fault_text(error, visit.look))}
@@ -219,6 +220,7 @@ class ChatPage:
                 turns = await service.turns(caller, visit.conversation)
                 asked = next((turn for turn in turns if turn.turn_id == act.get("turn")), None)
                 if asked is not None:
+                    await service.admit(caller, Question(asked.question, thread=visit.conversation))
                     self._begin(visit, asked.question)
             case "finish":
                 visit.allowance.check()
