@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-from adapters.drafting.extractive import ExtractiveDrafter, in_plain, own_words
+from adapters.drafting.extractive import Chosen, ExtractiveDrafter, in_plain, own_words
 from adapters.drafting.passages import LEFT_OUT, Unit
 from adapters.drafting.prompt import (
     ABSTAIN,
@@ -27,7 +28,7 @@ from adapters.drafting.prompt import (
 )
 from adapters.drafting.quotation import GOES_ON, section_of
 from adapters.drafting.replies import CALLED, MOST_CHARS, Unusable, read_mark, strip_fence
-from adapters.drafting.selection import ScoredUnit
+from adapters.drafting.selection import ScoredUnit, lookup_of
 from adapters.models.chat import Reply
 from contracts.enums import DraftKind, FaultKind, Language
 from contracts.evidence import EvidenceItem
@@ -43,6 +44,8 @@ _WORDING: Final = read_wording(__name__)
 MOST_PIECES: Final = 12
 """Pieces that an answer may have; a model that names more has chosen nothing."""
 _WHOLE_TABLE: Final = 12
+_ECHO: Final = 3
+"""Words behind a number that must be its piece's."""
 _SENTENCES: Final = "sentences"
 _CONNECTING: Final = {
     Language(name): frozenset(words.split("|")) for name, words in _WORDING.forms("connecting").items()
@@ -125,8 +128,14 @@ class ArrangedForm:
         if evidence != self._request.evidence:
             left = replace(self._request, evidence=evidence)
             units = self._quotations.list_quotable(left)
-            whole = {(units[piece.unit].source, piece.text) for piece in _list_pieces(units, left)}
-            self._shown = [piece for piece in self._pieces if (self._source_of(piece), piece.text) in whole]
+            # Of equal sentences, as many as are left: the first ones, for a passage is cut from its end.
+            whole = Counter((units[piece.unit].source, piece.text) for piece in _list_pieces(units, left))
+            self._shown = []
+            for piece in self._pieces:
+                key = (self._source_of(piece), piece.text)
+                if whole[key]:
+                    whole[key] -= 1
+                    self._shown.append(piece)
         blocks = (self._show_item(number, item) for number, item in enumerate(self._request.evidence, 1))
         return "\n\n".join(filter(None, blocks))
 
@@ -144,8 +153,10 @@ class ArrangedForm:
             if here.heading != heading:
                 heading = here.heading
                 lines.append(f"# {one_line(section_of(here) if lines else heading)}")
-            if piece.parts and here.body and piece.unit != unit and tokens(here.lead):
-                lines.append(in_plain(here.lead.replace(LEFT_OUT, ""), own))
+            if piece.parts and here.body and piece.unit != unit:
+                head = here.body.parts[0] if here.body.kind is BlockKind.TABLE else ""
+                leads = (here.lead if tokens(here.lead) else "", head)
+                lines += [in_plain(text.replace(LEFT_OUT, ""), own) for text in leads if text]
             unit = piece.unit
             lines.append(f"S{place} {in_plain(piece.text.replace(LEFT_OUT, ''), own).strip()}")
         return fence("\n".join(lines)) if lines else ""
@@ -180,7 +191,10 @@ class ArrangedForm:
         listed = _read_json(text)
         if listed == [] or (listed is None and ABSTAIN in text.upper()):
             return Draft(DraftKind.ABSTENTION, ABSTAIN)
-        chosen = read_choice(text, self._request.language) if listed is None else [(number, "") for number in listed]
+        said = [piece.text for piece in self._shown]
+        chosen = (
+            read_choice(text, self._request.language, said) if listed is None else [(number, "") for number in listed]
+        )
         if not 0 < len(chosen) <= MOST_PIECES or not all(0 < number <= len(self._shown) for number, _ in chosen):
             return self._unusable(FaultKind.NOT_AS_ASKED)
         return self._write([(self._shown[number - 1], word) for number, word in chosen])
@@ -194,15 +208,40 @@ class ArrangedForm:
         parts: dict[int, set[int]] = {}
         for piece, _ in chosen:
             parts.setdefault(piece.unit, set()).update(piece.parts)
-        units = [(number, _reduce(self._units[number], places)) for number, places in parts.items()]
+        units = [(words[number], _reduce(self._units[number], places)) for number, places in parts.items()]
+        units = _gather_rows(units, self._request)
         while units:
             picked = [ScoredUnit(unit, 0.0, 0) for _, unit in units]
-            joined = ["" if unit.body else words[number].capitalize() for number, unit in units]
-            text, unfit = self._quotations.write(picked, self._request, joined)
+            text, unfit = self._quotations.write(picked, self._request, self._describe(units))
             if not unfit:
                 return Draft(DraftKind.ANSWER, text) if len(text) <= MOST_CHARS else self._unusable(FaultKind.CUT_SHORT)
             units = [one for one in units if one[1] not in unfit]
         return Draft(DraftKind.ABSTENTION, ABSTAIN)
+
+    def _describe(self, units: Sequence[tuple[str, Unit]]) -> list[Chosen]:
+        """Return how each unit stands: under its section's title, unless that stands above the one before of its source.
+
+        The text at the top of a page has none: its title would be the page's.
+        """
+        tops = {unit.source: unit.heading for unit in reversed(self._units)}
+        last: dict[int, str] = dict(tops)
+        found: list[Chosen] = []
+        for word, unit in units:
+            titled = last[unit.source] != unit.heading
+            last[unit.source] = unit.heading
+            joins = bool(found) and not titled and unit.body is None
+            found.append(Chosen(titled, word.capitalize() if joins else ""))
+        return found
+
+
+def _gather_rows(units: Sequence[tuple[str, Unit]], request: DraftRequest) -> list[tuple[str, Unit]]:
+    """Return units with the rows of each lookup behind its first one: they are one list."""
+    place: dict[str, int] = {}
+    keys: list[tuple[int, int]] = []
+    for number, (_, unit) in enumerate(units):
+        lookup = lookup_of(unit, request)
+        keys.append((place.setdefault(lookup, number) if lookup else number, number))
+    return [units[number] for _, number in sorted(keys)]
 
 
 def _list_pieces(units: Sequence[Unit], request: DraftRequest) -> Iterator[Piece]:
@@ -251,7 +290,9 @@ def _reduce(unit: Unit, places: set[int]) -> Unit:
 
 def names_schema(message: str) -> bool:
     """Whether a server's refusal is of the schema, and of nothing else that the request has."""
-    said = message.lower()
+    said = message.partition("HTTP")[
+        2
+    ].lower()  # in front of it stand the model and its server, whatever they are called
     return any(word in said for word in ("response_format", "json_schema", "schema", "grammar"))
 
 
@@ -284,37 +325,54 @@ def _whole_number(said: object) -> int:
     return int(said) if isinstance(said, int | float) and not isinstance(said, bool) and said == said // 1 else 0
 
 
-def read_choice(text: str, language: Language) -> list[tuple[int, str]]:
-    """Return the numbers that a reply names, each once, with the connecting word before it.
+def read_choice(text: str, language: Language, pieces: Sequence[str] = ()) -> list[tuple[int, str]]:
+    """Return the numbers that a reply names, each once, with the connecting word before it; none if it says more.
 
-    A line counts as far as it has numbers and connecting words: what a sentence says about a number is no choice of it.
+    A line has numbers and connecting words, and behind a single number it may repeat the piece. What a sentence says
+    about a number is no choice of it: "S1 and S2 do not answer this".
     """
     chosen: dict[int, str] = {}
     lines = [line for line in text.splitlines() if line.strip()]
     for line in lines:
-        for number, word in _numbers_of(line, language):
+        found, rest = _read_line(line, language)
+        if rest and not (len(found) == 1 and _repeats(rest, found[0][0], pieces)):
+            return _read_bare(lines)
+        for number, word in found:
             chosen.setdefault(number, word)
-    if not chosen and all(map(_BARE.fullmatch, lines)):
-        chosen = dict.fromkeys((int(number) for number in re.findall(r"\d+", text)), "")
     return list(chosen.items())
 
 
-def _numbers_of(line: str, language: Language) -> Iterator[tuple[int, str]]:
+def _read_bare(lines: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the numbers of a reply that has nothing else: the letter was left out."""
+    if not all(map(_BARE.fullmatch, lines)):
+        return []
+    return [(number, "") for number in dict.fromkeys(int(said) for line in lines for said in re.findall(r"\d+", line))]
+
+
+def _repeats(rest: str, number: int, pieces: Sequence[str]) -> bool:
+    """Whether what stands behind a number is the beginning of its piece."""
+    said, known = tokens(rest), tokens(pieces[number - 1]) if 0 < number <= len(pieces) else []
+    return bool(said) and said[:_ECHO] == known[:_ECHO]
+
+
+def _read_line(line: str, language: Language) -> tuple[list[tuple[int, str]], str]:
+    """Return the numbers of a line with their words, and what of it is neither."""
+    found: list[tuple[int, str]] = []
     place = _end_of(_MARKS, line, 0)
     while True:
         word = next((word for word in _CONNECTING[language] if line[place : place + len(word)].lower() == word), "")
-        place += len(word)
+        behind = place + len(word)
         if word:
-            place += len(line[place:]) - len(line[place:].lstrip(" :,([*_`–—-"))
-        if match := _RANGE.match(line, place):
+            behind += len(line[behind:]) - len(line[behind:].lstrip(" :,([*_`–—-"))
+        if match := _RANGE.match(line, behind):
             first, last = int(match[1]), int(match[2])
             # One more than there may be, so that a long range is no choice; a range that goes down is none, either.
-            numbers = range(first, min(last, first + MOST_PIECES) + 1) if first <= last else (0,)
-        elif match := _NUMBER.match(line, place):
-            numbers = (int(match[1]),)
+            numbers = list(range(first, min(last, first + MOST_PIECES) + 1)) if first <= last else [0]
+        elif match := _NUMBER.match(line, behind):
+            numbers = [int(match[1])]
         else:
-            return
-        yield from ((number, word if number == numbers[0] else "") for number in numbers)
+            return found, line[place:].strip(" .:;,)]*_`–—-")
+        found += [(number, word if number == numbers[0] else "") for number in numbers]
         place = _end_of(_BETWEEN, line, match.end())
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import groupby, zip_longest
+from itertools import groupby
+from typing import NamedTuple
 
 from adapters.drafting.formats import compose
 from adapters.drafting.passages import LEFT_OUT, Unit, units
@@ -27,6 +28,13 @@ from language.privacy.personal_data import Contacts
 from language.words import stems
 
 _FENCED = re.compile(r"^(```|~~~)", re.MULTILINE)
+
+
+class Chosen(NamedTuple):
+    """How a unit that somebody else has chosen stands in an answer: with its section's title above it, or a word before it."""
+
+    titled: bool
+    word: str = ""
 
 
 class ExtractiveDrafter:
@@ -68,24 +76,23 @@ class ExtractiveDrafter:
         return [unit for unit in self._units(request) if self._may_quote(unit, request)]
 
     def write(
-        self, picked: Sequence[ScoredUnit], request: DraftRequest, joined_by: Sequence[str] = ()
+        self, picked: Sequence[ScoredUnit], request: DraftRequest, chosen: Sequence[Chosen] = ()
     ) -> tuple[str, list[Unit]]:
         """Write units as an answer in the contract's format.
 
         Args:
             picked: The units in the order of the answer, each with the number of its question.
             request: What is drafted.
-            joined_by: For each unit the word that joins it to the one before, or nothing; without any, none is joined.
+            chosen: For each unit how it stands there, if somebody else has chosen it; then it is not shortened.
 
         Returns:
             The text, and the units that cannot be quoted as they are; with any, the text is empty.
         """
         own, asked = own_words(request.language), request.subqueries or (request.question,)
+        titles = [one.titled for one in chosen] or _tell_new_sections(picked)
         quotes = [
-            quote_unit(scored.unit, asked[scored.question], introduced=introduced, titled=titled)
-            for scored, introduced, titled in zip(
-                picked, _tell_continued(picked), _tell_new_sections(picked), strict=True
-            )
+            quote_unit(scored.unit, None if chosen else asked[scored.question], introduced=introduced, titled=titled)
+            for scored, introduced, titled in zip(picked, _tell_continued(picked), titles, strict=True)
         ]
         # Looked at again as they are written: a heading may have become a lead, and a mark may split a sentence.
         unfit = [
@@ -95,7 +102,9 @@ class ExtractiveDrafter:
         ]
         if unfit:
             return "", unfit
-        quotes = [f"{word}: {quote}" if word else quote for word, quote in zip_longest(joined_by, quotes)]
+        if chosen:
+            words = [one.word for one in chosen]
+            quotes = [f"{word}: {quote}" if word else quote for word, quote in zip(words, quotes, strict=True)]
         texts = [in_plain(text, own) for text in _join_lookup_rows(picked, quotes, request, own)]
         if self._may_stand(text := compose(texts, request.spec, request.language), request):
             return text, []

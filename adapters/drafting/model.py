@@ -17,7 +17,7 @@ from adapters.drafting.arrangement import ArrangedForm, names_schema
 from adapters.drafting.extractive import ExtractiveDrafter
 from adapters.drafting.prompt import evidence_block, instructions, search_tool, system_prompt
 from adapters.drafting.replies import CUT, UNUSABLE, Unusable, read_draft
-from adapters.drafting.trial import DraftTrial, judge_trial, read_both, trial_request, two_messages_trial
+from adapters.drafting.trial import DraftTrial, judge_trial, names_roles, read_both, trial_request, two_messages_trial
 from adapters.models.chat import Reply
 from adapters.models.exchange import AskedModel, ModelExchange, history_messages
 from adapters.models.memory import WireMemory
@@ -283,11 +283,12 @@ class _DraftExchange(ModelExchange):
         except ServerFault as fault:
             if fault.kind not in REFUSALS:
                 return None
+            named = names_roles(fault.message)
         try:
             await self._try(apart=False)
         except ServerFault:
             return None  # it refuses one message alike
-        return False
+        return False if named else None
 
     async def _try(self, *, apart: bool) -> Reply:
         try:

@@ -16,6 +16,7 @@ from language.words import stems, tokens
 
 _WORDING: Final = read_wording(__name__)
 
+_LISTS: Final = (BlockKind.STEPS, BlockKind.BULLETS)
 _LONG_PARAGRAPH: Final = 900
 _SENTENCES: Final = 5
 _WHOLE_LIST: Final = 10
@@ -39,19 +40,27 @@ def quote_row(unit: Unit, quote: str) -> str:
     return f"- {quote if unit.body else add_citation(unit.lead, f'[{unit.source}]')}"
 
 
-def quote_unit(unit: Unit, question: str, *, introduced: bool, titled: bool) -> str:
+def quote_unit(unit: Unit, question: str | None, *, introduced: bool, titled: bool) -> str:
+    """Return a unit as a quotation.
+
+    Args:
+        unit: What is quoted.
+        question: What long units are shortened to; `None` for a unit that stays whole.
+        introduced: Whether the unit before it stands under the same heading.
+        titled: Whether the title of its section stands above it.
+    """
     if titled and unit.lead and not _TITLE_OF_A_TAB.fullmatch(unit.lead):
         title = add_citation(f"**{section_of(unit)}**", f"[{unit.source}]")
         return f"{title}\n\n{quote_unit(unit, question, introduced=True, titled=False)}"
     mark = f"[{unit.source}]"
     if unit.body is None:
-        return _cited_paragraph(unit.lead, mark, question, whole=False)
+        return _cited_paragraph(unit.lead, mark, question or "", whole=question is None)
     lead = _lead(unit, introduced=introduced)
     if unit.body.kind in (BlockKind.CODE, BlockKind.TABLE) and LEFT_OUT in unit.body.text:
         lead = f"{lead}{LEFT_OUT}"
     body = _cited_body(unit.body, mark, question)
     asks = lead.rstrip(LEFT_OUT).endswith(_ASKING) and not tokens(unit.lead)
-    said = [_cited_title(lead, mark) if asks else _cited_paragraph(lead, mark, question, whole=True)]
+    said = [_cited_title(lead, mark) if asks else _cited_paragraph(lead, mark, "", whole=True)]
     section = section_of(unit)
     bare = lead.rstrip(" *_")
     if unit.body.kind is BlockKind.STEPS and not introduced and bare and bare[-1] in ".!" and section[-1:].isalnum():
@@ -135,7 +144,11 @@ def add_citation(sentence: str, mark: str) -> str:
     return f"{bare[:end].rstrip()} {mark}{bare[end:]}"
 
 
-def _cited_body(body: Block, mark: str, question: str) -> str:
+def _cited_body(body: Block, mark: str, question: str | None) -> str:
+    if question is None:
+        return (
+            "\n".join(quote_items(body, mark)) if body.kind in _LISTS else _close_fence(body.text.replace(LEFT_OUT, ""))
+        )
     match body.kind:
         case BlockKind.STEPS:
             return "\n".join(quote_items(body, mark))

@@ -90,6 +90,12 @@ def two_messages_trial(tokens: int, *, apart: bool) -> Ask:
     return Ask(messages, tokens, apart=apart)
 
 
+def names_roles(message: str) -> bool:
+    """Whether a server's refusal is of the order of messages."""
+    said = message.partition("HTTP")[2].lower()
+    return any(word in said for word in ("role", "alternat", "assistant", "consecutive"))
+
+
 def read_both(reply: Reply) -> bool | None:
     """Whether a reply to the trial has both words; `None` if it was cut short before both stood in it."""
     said = reply.text.casefold()

@@ -120,9 +120,28 @@ def test_of_a_long_table_the_rows_that_were_chosen_are_quoted() -> None:
     assert "| Error | Remedy |\n| --- | --- |" in text
 
 
+def test_what_was_chosen_is_not_shortened() -> None:
+    """Neither many items or sentences, nor long ones: the model has seen them whole."""
+    items = "\n".join(f"- Item {number} of the kettle, with {'many ' * 20}words." for number in range(11))
+    assert drafted("S1-S11", form(f"The kettle has:\n\n{items}")).count("- Item") == 11
+    said = " ".join(f"The kettle has part {number}, which is {'very ' * 30}small." for number in range(9))
+    assert drafted("S1-S9", form(said)).count("The kettle has part") == 9
+
+
+def test_prose_of_a_section_has_its_title() -> None:
+    """Also where another page stands between, and for the first of two; the text at the top of a page has none."""
+    page = "Read this.\n\n## Do this\n\nFill the kettle.\n\n## Never do this\n\nBurn the kettle."
+    made = form(page, "The lid is blue.")
+    assert drafted("S3", made) == "**Never do this** [1]\n\nBurn the kettle [1]."
+    assert drafted("S2\nS4\nS3", made) == (
+        "**Do this** [1]\n\nFill the kettle [1].\n\nThe lid is blue [2].\n\n**Never do this** [1]\n\nBurn the kettle [1]."
+    )
+    assert drafted("S1", made) == "Read this [1]."
+
+
 def test_a_sentence_that_goes_on_from_another_comes_right_behind_it() -> None:
     """A sentence such as "That means" alone would mean what somebody reads into it."""
-    assert drafted("Also: S3") == "Also: Steam switches it off [1]. That means silence [1]."
+    assert drafted("S3") == "Steam switches it off [1]. That means silence [1]."
     two = form("A broken kettle is bad. It must be thrown away.", "A new kettle is good.")
     assert drafted("S1\nS3\nS2", two) == (
         "A broken kettle is bad [1]. It must be thrown away [1].\n\nA new kettle is good [2]."
@@ -148,14 +167,20 @@ def test_a_paragraph_that_goes_on_from_one_before_it_begins_with_its_first_own_s
         ("s1, s3.", [1, 3]),
         ("С1 и С3", [1, 3]),
         ("[S2][S4]", [2, 4]),
-        ("S3 answers it, as S1 does.", [3]),
         ("S2-S4", [2, 3, 4]),
-        ("S5 to 7", [5, 6, 7]),
+        ("S5 to S7", [5, 6, 7]),
+        ("S1/S3", [1, 3]),
+        ("S2 or S4", [2, 4]),
+        ("S1 and S2 do not answer the question.", []),
+        ("S3\nS1 is not about it.", []),
+        ("S3 answers it, as S1 does.", []),
+        ("S2 - 3 times a year", []),
         ("S4-S2", [0]),
         ("2\n4", [2, 4]),
         ("2, 4", [2, 4]),
         ("S1 Upload the backup to S3.", [1]),
-        ("S2 (not S3)", [2]),
+        ("S1: Upload the backup now and then", [1]),
+        ("S2 (not S3)", []),
         ("Not S1, but S2", []),
         ("The S3 bucket of version 12", []),
         ("It takes 2 hours.", []),
@@ -164,13 +189,14 @@ def test_a_paragraph_that_goes_on_from_one_before_it_begins_with_its_first_own_s
 )
 def test_numbers_are_read_however_a_model_writes_them(text: str, numbers: list[int]) -> None:
     """At the beginning of a line, in either script; what a sentence says about a number is no choice of it."""
-    assert [number for number, _ in read_choice(text, Language.EN)] == numbers
+    assert [number for number, _ in read_choice(text, Language.EN, ["Upload the backup to S3."])] == numbers
 
 
 def test_of_other_words_only_those_of_the_list_stay() -> None:
     """They join, and claim nothing."""
-    assert drafted("Also: S2").startswith("Also: Steam switches it off")
-    assert drafted("In addition, S2").startswith("In addition: Steam")
+    made = form("The kettle boils.", "The lid is blue.")
+    assert drafted("S1\nAlso: S2", made) == "The kettle boils [1].\n\nAlso: The lid is blue [2]."
+    assert drafted("Also: S1\nIn addition, S2", made) == "The kettle boils [1].\n\nIn addition: The lid is blue [2]."
     assert isinstance(read("Then: S2"), Unusable)
     assert isinstance(read("It never fails: S2"), Unusable)
     assert isinstance(read("Также: S2"), Unusable)
