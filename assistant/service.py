@@ -189,11 +189,11 @@ class Service:
         """Refuse a question whose turn would not begin, before anything is said of it; `begin` and `ask` refuse it, too.
 
         Raises:
-            BudgetSpent: What language models may cost the caller today is spent, and the message is a new one.
+            BudgetSpent: What language models may cost the caller today is spent, and the message has no answer yet.
         """
         if question.thread and question.turn_id:
             recorded = await self._store.find(self._inner(caller, question.thread), question.turn_id)
-            if recorded is not None:
+            if recorded is not None and recorded.result is not None:
                 return
         await self._budget.check(caller.name, caller.address)
 
@@ -257,6 +257,7 @@ class Service:
         if turn is None:
             await self.turns(caller, thread)  # whether there is such a conversation
             return None
+        await self._budget.check(caller.name, caller.address)
         if (live := self.live(caller, thread)) is not None:  # begun while the storage was asked
             return live
         live = RunningTurn(thread, turn.turn_id, turn.question, self.watchers, role=caller.role)

@@ -158,7 +158,7 @@ class TurnRunner:
             context: The settings of this run.
             on_event: Called as nodes begin and end.
             on_earlier: Called with the result of a half-finished turn that was finished first.
-            admit: Awaited before a new turn begins, when it is its conversation's place; what it raises refuses the turn.
+            admit: Awaited before nodes run, when it is the message's turn; what it raises refuses it.
             on_calls: Awaited with the requests to models that a node made, as soon as it ends, whatever comes after it.
 
         Raises:
@@ -178,9 +178,9 @@ class TurnRunner:
             turn = await self._record(thread_id, turn_id, text)
             if turn is not None and turn.result is not None and not turn.lost:
                 return turn.result
+            if admit is not None:
+                await admit()
             if turn is None or turn.lost:
-                if turn is None and admit is not None:
-                    await admit()
                 earlier = await self._finish_earlier(thread_id, context, on_event, on_calls)
                 if earlier is not None and on_earlier is not None:
                     on_earlier(earlier)

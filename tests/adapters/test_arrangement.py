@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.drafting.arrangement import MOST_PIECES, ArrangedForm, read_choice
+from adapters.drafting.arrangement import MOST_PIECES, ArrangedForm, names_schema, read_choice
 from adapters.drafting.extractive import ExtractiveDrafter
 from adapters.drafting.replies import Unusable
+from adapters.drafting.trial import judge_trial, read_both
 from adapters.models.chat import Reply
-from contracts.enums import DraftKind, Language, RequestType, RequiredAction, ResponseFormat, Source
+from contracts.enums import DraftBy, DraftKind, Language, RequestType, RequiredAction, ResponseFormat, Source
 from contracts.ports import Draft, DraftRequest
 from contracts.spec import ArchitectSpec, RequiredSection
 from guards.grounding_check import check_grounding
@@ -321,6 +322,47 @@ def judged(text: str) -> tuple[str, ...]:
 
 
 @given(st.permutations(range(1, 8)), st.integers(1, 7), st.sampled_from(["", "Also: ", "However: ", "For example: "]))
-def test_whatever_is_chosen_is_proved_by_its_sources(order: list[int], many: int, word: str) -> None:
-    """No choice, no order of it and no connecting word makes a claim that the documents do not have."""
-    assert judged(drafted("\n".join(f"{word}S{number}" for number in order[:many]))) == ()
+def test_whatever_is_chosen_is_told_and_proved_by_its_sources(order: list[int], many: int, word: str) -> None:
+    """No choice, no order of it and no connecting word loses a piece, or makes a claim that the documents do not have."""
+    text = drafted("\n".join(f"{word}S{number}" for number in order[:many]))
+    assert judged(text) == ()
+    wanted = ("100 degrees", "Steam", "silence", "vinegar", "Burn", "Sell", "5 euros")
+    assert [words for number, words in enumerate(wanted, 1) if number in order[:many] and words not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [
+        ("The model 'schema-7b' at grammar.example: HTTP 400: blocked by our policy", False),
+        ("The model 'm' at server: HTTP 400: response_format is not supported", True),
+        ("The model 'm' at server: HTTP 404: json_schema is not supported", True),
+    ],
+)
+def test_a_refusal_is_of_the_schema_if_the_server_says_so(message: str, *, named: bool) -> None:
+    """The names of the model and of its server say nothing."""
+    assert names_schema(message) is named
+
+
+@pytest.mark.parametrize(
+    ("draft_by", "text", "works"),
+    [
+        (DraftBy.WRITE, "At 100 degrees [2].", True),
+        (DraftBy.WRITE, "At 100 degrees.", False),
+        (DraftBy.WRITE, "It does not boil at 100 degrees [2].", False),
+        (DraftBy.WRITE, "The kettle holds two litres [1].", False),
+        (DraftBy.ARRANGE, "The water boils at 100 degrees [2].", True),
+        (DraftBy.ARRANGE, "The kettle holds two litres [1].\n\nThe water boils at 100 degrees [2].", False),
+    ],
+)
+def test_a_trial_tells_who_answers_from_who_names_everything(draft_by: DraftBy, text: str, *, works: bool) -> None:
+    """And who cites from who does not."""
+    assert judge_trial(draft_by, Draft(DraftKind.ANSWER, text)).works is works
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "both"),
+    [("Heron, copper.", "stop", True), ("Heron", "stop", False), ("Well, the user", "length", None)],
+)
+def test_a_trial_that_was_cut_shows_nothing(text: str, finish: str, *, both: bool | None) -> None:
+    """A thinking model may not have come to its words."""
+    assert read_both(Reply(text, (), finish, ())) is both

@@ -15,6 +15,7 @@ from assistant.service import Caller, Question, open_service
 from assistant.turns.events import NodeStarted
 from assistant.turns.progress import money
 from assistant.turns.spending import Budget, Spending
+from assistant.visitors import begin_visit, visitor_seal
 from contracts.calls import ModelCall
 from contracts.enums import CallPurpose
 from contracts.errors import BudgetSpent, ConfigError
@@ -180,6 +181,58 @@ def test_a_stream_is_refused_before_it_begins(priced: Desk, path: str) -> None:
         refused = running.ask("POST", path, {**body, "stream": True})
     assert refused.status_code == 429
     assert "Retry-After" in refused.headers
+
+
+def test_visitors_of_one_address_share_its_budget(priced: Desk) -> None:
+    """Whoever throws the cookie away is bounded, too; the address itself is nowhere on disk."""
+    deployed = deployment(environment=priced.having(GUARDIAN_BUDGET_ADDRESS="0.5", GUARDIAN_VISITORS="on").environment)
+    seal = visitor_seal(deployed)
+    with serve_deployment(deployed) as running:
+        visits = [seal.sign(begin_visit(4_000_000_000)) for _ in range(2)]
+        asked = [running.ask("POST", "/v1/ask", {"question": QUESTION}, X_Guardian_Visitor=visit) for visit in visits]
+    assert [reply.status_code for reply in asked] == [200, 429]
+    assert "this address" in asked[1].json()["error"]["message"]
+    kept = b"".join(path.read_bytes() for path in deployed.folder.rglob("*") if path.is_file())
+    assert b"127.0.0.1" not in kept.replace(priced.more["OPENAI_BASE_URL"].split("/")[2].encode(), b"")
+
+
+async def test_a_half_finished_turn_waits_for_another_day(priced: Desk, models: FakeServer) -> None:
+    """To resume it again and again would cost again and again."""
+    models.script([{"when": {"purpose": "draft"}, "reply": {"hang": True}, "times": 1}])
+    deployed = deployment(environment=priced.having(GUARDIAN_BUDGET_DAY="0.5").environment)
+    async with open_service(deployed) as service:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(service.ask(Caller(), Question(QUESTION, "t", "one")), 3)
+        with pytest.raises(BudgetSpent):
+            await service.resume(Caller(), "t")
+        with pytest.raises(BudgetSpent):
+            await service.ask(Caller(), Question(QUESTION, "t", "one"))
+    async with open_service(deployment(environment=priced.environment)) as service:
+        resumed = await service.resume(Caller(), "t")
+        assert resumed is not None
+        result = await resumed.result()
+    async with await Spending.open(deployed.threads_file) as spending:
+        day = datetime.now(UTC).date().isoformat()
+        assert await spending.spent(day, "*", "EUR") == pytest.approx(result.diagnostics.cost)
+
+
+def test_sums_are_of_all_turns_and_are_erased_with_their_visitor(priced: Desk) -> None:
+    """A conversation's and a day's; nothing else need be kept of who is erased."""
+    costs = [priced.result(QUESTION, "--thread", "t")["diagnostics"]["cost"] for _ in range(2)]
+    assert money(sum(costs), "EUR") in priced.run("threads", "show", "t").out
+    assert money(sum(costs), "EUR") in priced.run("report", "--since", "1d").out
+    assert priced.run("report", "--since", "1d", "--out", str(priced.data / "report")).code == 0
+    [page] = (priced.data / "report").glob("*.html")
+    assert money(sum(costs), "EUR") in page.read_text("utf-8")
+    name = f"v_{1:032x}"
+
+    async def add() -> None:
+        async with await Spending.open(deployment(environment=priced.environment).threads_file) as spending:
+            await spending.add("2026-11-27", name, 1.0, "EUR")
+
+    asyncio.run(add())
+    assert priced.run("visitors", "erase", name).code == 0
+    assert priced.run("visitors", "erase", name).code == 1
 
 
 def test_a_budget_without_a_price_is_refused_at_the_start(library: Desk) -> None:
