@@ -189,8 +189,10 @@ class Service:
         """Refuse a question whose turn would not begin, before anything is said of it; `begin` and `ask` refuse it, too.
 
         Raises:
+            InputError: The message, an id or a setting is not valid.
             BudgetSpent: What language models may cost the caller today is spent, and the message has no answer yet.
         """
+        check_question(self.deployed, caller, question)
         if question.thread and question.turn_id:
             recorded = await self._store.find(self._inner(caller, question.thread), question.turn_id)
             if recorded is not None and recorded.result is not None:

@@ -187,7 +187,20 @@ def test_make_alone_lists_every_target() -> None:
     """The default target tells what there is."""
     said = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     listed = [line.split()[1] for line in said.splitlines() if line.startswith("  make ")]
-    assert listed == ["help", "install", "demo", "studio", "test", "check", "docs", "eval", "bench", "lock", "clean"]
+    assert listed == [
+        "help",
+        "install",
+        "demo",
+        "studio",
+        "test",
+        "weights",
+        "check",
+        "docs",
+        "eval",
+        "bench",
+        "lock",
+        "clean",
+    ]
 
 
 def put_wheel(folder: Path, name: str, version: str, *lines: str) -> str:

@@ -45,7 +45,7 @@ MOST_PIECES: Final = 12
 """Pieces that an answer may have; a model that names more has chosen nothing."""
 _WHOLE_TABLE: Final = 12
 _ECHO: Final = 3
-"""Words behind a number that must be its piece's."""
+"""Words behind a number from which on they are taken for its piece; fewer say nothing of it."""
 _SENTENCES: Final = "sentences"
 _CONNECTING: Final = {
     Language(name): frozenset(words.split("|")) for name, words in _WORDING.forms("connecting").items()
@@ -219,16 +219,18 @@ class ArrangedForm:
         return Draft(DraftKind.ABSTENTION, ABSTAIN)
 
     def _describe(self, units: Sequence[tuple[str, Unit]]) -> list[Chosen]:
-        """Return how each unit stands: under its section's title, unless that stands above the one before of its source.
+        """Return how each unit stands: under its section's title, unless the unit before it is of the same section.
 
-        The text at the top of a page has none: its title would be the page's.
+        The text at the top of a page has none as long as no title stands above it: otherwise it would seem to be of the
+        section, or the page, whose title stands there last.
         """
-        tops = {unit.source: unit.heading for unit in reversed(self._units)}
-        last: dict[int, str] = dict(tops)
         found: list[Chosen] = []
+        last: tuple[int, str] | None = None
         for word, unit in units:
-            titled = last[unit.source] != unit.heading
-            last[unit.source] = unit.heading
+            here = (unit.source, unit.heading)
+            at_top = section_of(unit) == self._request.evidence[unit.source - 1].title
+            titled = here != last and (not at_top or any(one.titled for one in found))
+            last = here
             joins = bool(found) and not titled and unit.body is None
             found.append(Chosen(titled, word.capitalize() if joins else ""))
         return found
@@ -352,7 +354,7 @@ def _read_bare(lines: Sequence[str]) -> list[tuple[int, str]]:
 def _repeats(rest: str, number: int, pieces: Sequence[str]) -> bool:
     """Whether what stands behind a number is the beginning of its piece."""
     said, known = tokens(rest), tokens(pieces[number - 1]) if 0 < number <= len(pieces) else []
-    return bool(said) and said[:_ECHO] == known[:_ECHO]
+    return len(said) >= min(_ECHO, len(known)) and bool(said) and said == known[: len(said)]
 
 
 def _read_line(line: str, language: Language) -> tuple[list[tuple[int, str]], str]:

@@ -39,6 +39,7 @@ Json = dict[str, Any]
 
 _FIRST_POLL_S: Final = 0.01
 _SLOWEST_POLL_S: Final = 0.2
+_FIRST_NODE: Final = "moderation"
 
 
 @dataclass
@@ -184,6 +185,8 @@ class TurnRunner:
                 earlier = await self._finish_earlier(thread_id, context, on_event, on_calls)
                 if earlier is not None and on_earlier is not None:
                     on_earlier(earlier)
+                if earlier is not None and admit is not None:
+                    await admit()  # that one cost, too
             if turn is None:
                 turn = await self.store.begin(thread_id, turn_id, text, _as_json(context))
                 return await self._finish(turn, context, on_event, on_calls, new=True)
@@ -235,7 +238,10 @@ class TurnRunner:
             if turn is None:
                 return False
             ids = {"thread_id": thread_id, "turn_id": turn.turn_id, "question": turn.question}
-            calls = _calls_of(await self._graph.aget_state(_place(thread_id)), turn)
+            try:
+                calls = _calls_of(await self._graph.aget_state(_place(thread_id)), turn)
+            except ThreadError:
+                calls = []  # a turn whose state cannot be read can be ended, too
             diagnostics: Json = {**(result.get("diagnostics") or {}), "calls": calls, "model_calls": len(calls)}
             told = {"diagnostics": {**diagnostics, **self._figures(diagnostics)}}
             await self.store.finish(thread_id, turn.turn_id, {**result, **ids, **told})
@@ -358,8 +364,7 @@ class TurnRunner:
             async for task in tasks:
                 calls = progress.see(task)
                 if calls and on_calls is not None:
-                    # Paid for, also where the turn is stopped now.
-                    await asyncio.shield(on_calls(calls))
+                    await _to_its_end(on_calls(calls))
 
     def _settings_of(self, turn: Turn, otherwise: BaseModel | None) -> BaseModel | None:
         if self._context_type is None or turn.context is None:
@@ -431,6 +436,16 @@ class _TaskReader:
         return made
 
 
+async def _to_its_end(work: Awaitable[None]) -> None:
+    """Await something that is finished also if the turn is stopped meanwhile; the turn stops after that."""
+    running = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        raise
+
+
 def _written_calls(result: Any) -> list[Json]:
     written: Any = cast("Json", result).get("model_calls") if isinstance(result, dict) else None
     return cast("list[Json]", written) if isinstance(written, list) else []
@@ -440,8 +455,11 @@ def _calls_of(snapshot: StateSnapshot, turn: Turn) -> list[Json]:
     """Return the requests to models that a turn made as far as it stands, also by nodes whose step has not ended."""
     if not _is_of(snapshot, turn):
         return []
-    known = [_written_calls(snapshot.values), *(_written_calls(task.result) for task in snapshot.tasks)]
-    return max(known, key=len)
+    written = [_written_calls(task.result) for task in snapshot.tasks]
+    # Until the first node has ended, the state has what the turn before made.
+    if _FIRST_NODE not in snapshot.next:
+        written.append(_written_calls(snapshot.values))
+    return max(written, key=len) if written else []
 
 
 def _already_finished(snapshot: StateSnapshot) -> frozenset[str]:

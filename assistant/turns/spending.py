@@ -1,4 +1,4 @@
-"""What language models cost today, by caller, and the budgets that end it: the table `spending`.
+"""What language models cost today, by caller, and the budgets that end it: the table `model_costs`.
 
 A day is one of UTC. Sums of earlier days are deleted. What an address costs is kept in memory alone, because an address is
 personal data: after a restart, its day begins again.
@@ -33,28 +33,28 @@ class Spending(FileTable):
 
     made_by: ClassVar[tuple[str, ...]] = (
         (
-            "CREATE TABLE IF NOT EXISTS spending (day TEXT NOT NULL, who TEXT NOT NULL, amount REAL NOT NULL, "
+            "CREATE TABLE IF NOT EXISTS model_costs (day TEXT NOT NULL, who TEXT NOT NULL, amount REAL NOT NULL, "
             "currency TEXT NOT NULL, PRIMARY KEY (day, who, currency)) WITHOUT ROWID"
         ),
     )
 
     async def add(self, day: str, who: str, amount: float, currency: str) -> None:
         """Add an amount to a caller's day."""
-        await self._rows("DELETE FROM spending WHERE day < ?", day)
+        await self._rows("DELETE FROM model_costs WHERE day < ?", day)
         await self._rows(
-            "INSERT INTO spending VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET amount = amount + ?3",
+            "INSERT INTO model_costs VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET amount = amount + ?3",
             *(day, who, amount, currency),
         )
 
     async def spent(self, day: str, who: str, currency: str) -> float:
         """Return a caller's sum of a day."""
-        wanted = "SELECT amount FROM spending WHERE day = ? AND who = ? AND currency = ?"
+        wanted = "SELECT amount FROM model_costs WHERE day = ? AND who = ? AND currency = ?"
         rows = await self._rows(wanted, day, who, currency)
         return float(rows[0][0]) if rows else 0.0
 
     async def forget(self, who: str) -> int:
         """Delete what is kept of a caller; return how many rows there were."""
-        return len(await self._rows("DELETE FROM spending WHERE who = ? RETURNING 1", who))
+        return len(await self._rows("DELETE FROM model_costs WHERE who = ? RETURNING 1", who))
 
 
 class Budget:

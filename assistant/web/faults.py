@@ -134,6 +134,8 @@ def install_fault_handlers(app: FastAPI) -> None:
 
     async def ours(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, GuardianError)  # noqa: S101  # it is installed for these alone
+        if isinstance(error, BudgetSpent) and (metrics := getattr(app.state, "metrics", None)):
+            metrics.limited("budget")
         return fault_response(error, request.scope["path"])
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:

@@ -130,14 +130,21 @@ def test_what_was_chosen_is_not_shortened() -> None:
 
 
 def test_prose_of_a_section_has_its_title() -> None:
-    """Also where another page stands between, and for the first of two; the text at the top of a page has none."""
+    """Nothing seems to stand under another section's title, or another page's; the top of a page has one only behind such."""
     page = "Read this.\n\n## Do this\n\nFill the kettle.\n\n## Never do this\n\nBurn the kettle."
     made = form(page, "The lid is blue.")
     assert drafted("S3", made) == "**Never do this** [1]\n\nBurn the kettle [1]."
     assert drafted("S2\nS4\nS3", made) == (
-        "**Do this** [1]\n\nFill the kettle [1].\n\nThe lid is blue [2].\n\n**Never do this** [1]\n\nBurn the kettle [1]."
+        "**Do this** [1]\n\nFill the kettle [1].\n\n**Page 2** [2]\n\nThe lid is blue [2].\n\n"
+        "**Never do this** [1]\n\nBurn the kettle [1]."
     )
-    assert drafted("S1", made) == "Read this [1]."
+    assert drafted("S1\nS4", made) == "Read this [1].\n\nThe lid is blue [2]."
+    begins = form("## Never do this\n\nBurn the kettle.")
+    assert drafted("S1", begins) == "**Never do this** [1]\n\nBurn the kettle [1]."
+    of_section = passage(1, heading="Kettle › Never do this", snippet="Burn the kettle.")
+    above = ArrangedForm(replace(REQUEST, evidence=(of_section,)), PROFILE, ExtractiveDrafter())
+    above.show((of_section,))
+    assert drafted("S1", above) == "**Never do this** [1]\n\nBurn the kettle [1]."
 
 
 def test_a_sentence_that_goes_on_from_another_comes_right_behind_it() -> None:
@@ -180,7 +187,9 @@ def test_a_paragraph_that_goes_on_from_one_before_it_begins_with_its_first_own_s
         ("2\n4", [2, 4]),
         ("2, 4", [2, 4]),
         ("S1 Upload the backup to S3.", [1]),
-        ("S1: Upload the backup now and then", [1]),
+        ("S1: Upload the backup", [1]),
+        ("S1 Upload the backup to S3, but this does not answer.", []),
+        ("Answer: S1, S2", [1, 2]),
         ("S2 (not S3)", []),
         ("Not S1, but S2", []),
         ("The S3 bucket of version 12", []),

@@ -161,6 +161,36 @@ async def test_what_a_turn_cost_counts_however_it_ends(priced: Desk, models: Fak
             await service.ask(Caller(), Question(QUESTION, "t" if ends.startswith("finished") else "s"))
 
 
+@pytest.mark.parametrize("again", ["sent again", "resumed", "stopped"])
+async def test_who_leaves_at_once_gets_nothing_for_nothing(priced: Desk, again: str) -> None:
+    """Until its first node has ended, a turn has the requests of the one before in its state: they are not its own."""
+    async with open_service(deployment(environment=priced.environment)) as service:
+        first = await service.ask(Caller(), Question(QUESTION, "t", "one"))
+        begun = asyncio.Event()
+
+        def note(event: object) -> None:
+            if isinstance(event, NodeStarted):
+                begun.set()
+
+        asking = asyncio.create_task(service.ask(Caller(), Question(QUESTION, "t", "two"), note))
+        await begun.wait()
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        if again == "resumed":
+            resumed = await service.resume(Caller(), "t")
+            assert resumed is not None
+            second = (await resumed.result()).diagnostics.cost
+        elif again == "sent again":
+            second = (await service.ask(Caller(), Question(QUESTION, "t", "two"))).diagnostics.cost
+        else:
+            await service.stop(Caller(), "t")
+            second = ((await service.turns(Caller(), "t"))[-1].result or {})["diagnostics"].get("cost")
+    async with await Spending.open(deployment(environment=priced.environment).threads_file) as spending:
+        spent = await spending.spent(datetime.now(UTC).date().isoformat(), "*", "EUR")
+    assert spent == pytest.approx((first.diagnostics.cost or 0.0) + (second or 0.0))
+    assert (second is None) == (again == "stopped")
+
+
 async def test_messages_that_wait_for_each_other_are_refused_one_by_one(priced: Desk) -> None:
     """Each looks at the budget when it is its turn."""
     deployed = deployment(environment=priced.having(GUARDIAN_BUDGET_DAY="0.5").environment)
