@@ -26,8 +26,8 @@ from adapters.drafting.prompt import (
     fence,
     one_line,
 )
-from adapters.drafting.quotation import GOES_ON, section_of
-from adapters.drafting.replies import CALLED, MOST_CHARS, Unusable, read_mark, strip_fence
+from adapters.drafting.quotation import GOES_ON, WHOLE_TABLE, section_of
+from adapters.drafting.replies import CALLED, MOST_CHARS, Unusable, names_any, read_mark, strip_fence
 from adapters.drafting.selection import ScoredUnit, lookup_of
 from adapters.models.chat import Reply
 from contracts.enums import DraftKind, FaultKind, Language
@@ -43,7 +43,6 @@ _WORDING: Final = read_wording(__name__)
 
 MOST_PIECES: Final = 12
 """Pieces that an answer may have; a model that names more has chosen nothing."""
-_WHOLE_TABLE: Final = 12
 _ECHO: Final = 3
 """Words behind a number from which on they are taken for its piece; fewer say nothing of it."""
 _SENTENCES: Final = "sentences"
@@ -178,7 +177,7 @@ class ArrangedForm:
         )
 
     def explain(self, kind: FaultKind) -> Unusable | None:
-        return Unusable(kind, _FAULTS[kind], _AS_JSON if self.by_schema else _AS_TEXT) if kind in _FAULTS else None
+        return self._unusable(kind) if kind in _FAULTS else None
 
     def read(self, reply: Reply) -> Draft | Unusable:
         text = strip_fence(reply.text.strip())
@@ -258,7 +257,7 @@ def _list_pieces(units: Sequence[Unit], request: DraftRequest) -> Iterator[Piece
             yield from (
                 Piece(number, (place,), _MARKER.sub("", item, count=1)) for place, item in enumerate(unit.body.parts)
             )
-        elif unit.body and unit.body.kind is BlockKind.TABLE and len(unit.body.parts) - 1 > _WHOLE_TABLE:
+        elif unit.body and unit.body.kind is BlockKind.TABLE and len(unit.body.parts) - 1 > WHOLE_TABLE:
             yield from (Piece(number, (place,), unit.body.parts[place]) for place in range(1, len(unit.body.parts)))
         else:
             yield Piece(number, (), unit.text)
@@ -292,10 +291,7 @@ def _reduce(unit: Unit, places: set[int]) -> Unit:
 
 def names_schema(message: str) -> bool:
     """Whether a server's refusal is of the schema, and of nothing else that the request has."""
-    said = message.partition("HTTP")[
-        2
-    ].lower()  # in front of it stand the model and its server, whatever they are called
-    return any(word in said for word in ("response_format", "json_schema", "schema", "grammar"))
+    return names_any(message, ("response_format", "schema", "grammar"))
 
 
 def _schema(count: int) -> dict[str, Any]:

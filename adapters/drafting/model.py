@@ -56,7 +56,7 @@ class ModelDrafter:
         otherwise: Drafts if the model cannot, and answers small talk: nobody would check the claims in a model's
             greeting.
         contacts: Addresses and numbers that may be said: a link to one is quoted with them.
-        memory: Whether the server reads two messages of the assistant in a row.
+        memory: Whether the model reads two messages of the assistant in a row, and whether its server takes a schema.
     """
 
     def __init__(

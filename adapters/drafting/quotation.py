@@ -20,7 +20,7 @@ _LISTS: Final = (BlockKind.STEPS, BlockKind.BULLETS)
 _LONG_PARAGRAPH: Final = 900
 _SENTENCES: Final = 5
 _WHOLE_LIST: Final = 10
-_WHOLE_TABLE: Final = 12
+WHOLE_TABLE: Final = 12
 _MOST_PARTS: Final = 7
 LONG_BODY: Final = 1000
 _LONG_ITEM: Final = 500
@@ -217,7 +217,7 @@ def _cited_item(item: str, mark: str) -> str:
 def _table(body: Block, question: str) -> str:
     lines = body.text.split("\n")
     head, rows = lines[:2], list(body.parts[1:])
-    whole = len(rows) <= _WHOLE_TABLE and len(body.text) <= 2 * LONG_BODY
+    whole = len(rows) <= WHOLE_TABLE and len(body.text) <= 2 * LONG_BODY
     kept = rows if whole else _choose_parts(tuple(rows), question)
     return "\n".join((*head, *kept)).replace(LEFT_OUT, "")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final, cast
@@ -116,6 +117,12 @@ def tidy(text: str, response_format: ResponseFormat = ResponseFormat.MARKDOWN) -
         return with_strings(strip_fence(text), _cited_one_by_one)
     text = _cited_one_by_one(_without_sources(text))
     return with_strings(text, _cited_one_by_one) if response_format is ResponseFormat.HYBRID else text
+
+
+def names_any(refusal: str, words: Sequence[str]) -> bool:
+    """Whether what a server says in refusing has one of some words; in front of it stand the names of model and server."""
+    said = refusal.partition("HTTP")[2].lower()
+    return any(word in said for word in words)
 
 
 def strip_fence(text: str) -> str:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
+from adapters.drafting.replies import names_any
 from adapters.models.chat import Ask, Reply
 from contracts.enums import DraftBy, DraftKind, Language, RequestType, Source
 from contracts.evidence import EvidenceItem
@@ -92,8 +93,7 @@ def two_messages_trial(tokens: int, *, apart: bool) -> Ask:
 
 def names_roles(message: str) -> bool:
     """Whether a server's refusal is of the order of messages."""
-    said = message.partition("HTTP")[2].lower()
-    return any(word in said for word in ("role", "alternat", "assistant", "consecutive"))
+    return names_any(message, ("role", "alternat", "assistant", "consecutive"))
 
 
 def read_both(reply: Reply) -> bool | None:

@@ -99,7 +99,7 @@ class Budget:
                 )
 
     async def add(self, caller: str, address: str, amount: float) -> None:
-        """Count what a turn of a caller cost."""
+        """Count what requests of a caller cost."""
         day = self._now().astimezone(UTC).date().isoformat()
         for whose, who, _ in self._limits(caller, address):
             if whose == "address":

@@ -71,12 +71,12 @@ def form(*snippets: str, domains: tuple[str, ...] = (), by_schema: bool = False,
     return made
 
 
-def read(text: str, made: ArrangedForm | None = None, finish: str = "stop") -> Draft | Unusable:
+def read_reply(text: str, made: ArrangedForm | None = None, finish: str = "stop") -> Draft | Unusable:
     return (made or form()).read(Reply(text, (), finish, ()))
 
 
-def drafted(text: str, made: ArrangedForm | None = None) -> str:
-    draft = read(text, made)
+def write_answer(text: str, made: ArrangedForm | None = None) -> str:
+    draft = read_reply(text, made)
     assert isinstance(draft, Draft), draft
     assert draft.kind is DraftKind.ANSWER
     return draft.text
@@ -93,29 +93,29 @@ def test_sentences_and_items_are_numbered_under_their_titles() -> None:
 def test_what_is_chosen_is_quoted_in_the_order_of_the_model() -> None:
     """Each with its citation; of one paragraph, in the paragraph's own order, for its sentences lean on each other."""
     made = form("The kettle boils.", "The lid is blue. The cord is red.")
-    assert drafted("S3\nS1\nS2", made) == "The lid is blue [2]. The cord is red [2].\n\nThe kettle boils [1]."
+    assert write_answer("S3\nS1\nS2", made) == "The lid is blue [2]. The cord is red [2].\n\nThe kettle boils [1]."
 
 
 def test_steps_are_quoted_whole_and_in_their_order() -> None:
     """A step that is left out would be missing without a word; also where all are numbered 1."""
-    assert drafted("S4") == (
+    assert write_answer("S4") == (
         "To descale it [1]:\n\n1. Fill it with vinegar [1].\n2. Wait for an hour [1].\n3. Rinse it twice [1]."
     )
     lazy = form("To boil:\n\n1. Fill it.\n1. Wait for an hour.\n1. Boil it.\n1. Wait for an hour.\n1. Pour.")
-    assert drafted("S1", lazy).count("Wait for an hour") == 2
+    assert write_answer("S1", lazy).count("Wait for an hour") == 2
 
 
 def test_items_have_the_title_of_their_section_where_nothing_else_leads_into_them() -> None:
     """Alone, "Burn it" would say the opposite; the model sees the title, too."""
-    assert drafted("S6\nS5") == "Never do this [1]:\n\n- Burn it [1].\n- Sell it [1]."
-    assert drafted("S6") == "Never do this [1]:\n\n- Sell it [1]."
+    assert write_answer("S6\nS5") == "Never do this [1]:\n\n- Burn it [1].\n- Sell it [1]."
+    assert write_answer("S6") == "Never do this [1]:\n\n- Sell it [1]."
 
 
 def test_of_a_long_table_the_rows_that_were_chosen_are_quoted() -> None:
     """Under its head, and no other ones, whatever the question says."""
     rows = "\n".join(f"| E{number} | remedy {number} |" for number in range(100, 120))
     made = form(f"## Errors\n\nEach error has a remedy:\n\n| Error | Remedy |\n| --- | --- |\n{rows}")
-    text = drafted("S16", made)
+    text = write_answer("S16", made)
     assert "| E115 | remedy 115 |" in text
     assert text.count("| E1") == 1
     assert "| Error | Remedy |\n| --- | --- |" in text
@@ -124,38 +124,38 @@ def test_of_a_long_table_the_rows_that_were_chosen_are_quoted() -> None:
 def test_what_was_chosen_is_not_shortened() -> None:
     """Neither many items or sentences, nor long ones: the model has seen them whole."""
     items = "\n".join(f"- Item {number} of the kettle, with {'many ' * 20}words." for number in range(11))
-    assert drafted("S1-S11", form(f"The kettle has:\n\n{items}")).count("- Item") == 11
+    assert write_answer("S1-S11", form(f"The kettle has:\n\n{items}")).count("- Item") == 11
     said = " ".join(f"The kettle has part {number}, which is {'very ' * 30}small." for number in range(9))
-    assert drafted("S1-S9", form(said)).count("The kettle has part") == 9
+    assert write_answer("S1-S9", form(said)).count("The kettle has part") == 9
 
 
 def test_prose_of_a_section_has_its_title() -> None:
     """Nothing seems to stand under another section's title, or another page's; the top of a page has one only behind such."""
     page = "Read this.\n\n## Do this\n\nFill the kettle.\n\n## Never do this\n\nBurn the kettle."
     made = form(page, "The lid is blue.")
-    assert drafted("S3", made) == "**Never do this** [1]\n\nBurn the kettle [1]."
-    assert drafted("S2\nS4\nS3", made) == (
+    assert write_answer("S3", made) == "**Never do this** [1]\n\nBurn the kettle [1]."
+    assert write_answer("S2\nS4\nS3", made) == (
         "**Do this** [1]\n\nFill the kettle [1].\n\n**Page 2** [2]\n\nThe lid is blue [2].\n\n"
         "**Never do this** [1]\n\nBurn the kettle [1]."
     )
-    assert drafted("S1\nS4", made) == "Read this [1].\n\nThe lid is blue [2]."
+    assert write_answer("S1\nS4", made) == "Read this [1].\n\nThe lid is blue [2]."
     begins = form("## Never do this\n\nBurn the kettle.")
-    assert drafted("S1", begins) == "**Never do this** [1]\n\nBurn the kettle [1]."
+    assert write_answer("S1", begins) == "**Never do this** [1]\n\nBurn the kettle [1]."
     of_section = passage(1, heading="Kettle › Never do this", snippet="Burn the kettle.")
     above = ArrangedForm(replace(REQUEST, evidence=(of_section,)), PROFILE, ExtractiveDrafter())
     above.show((of_section,))
-    assert drafted("S1", above) == "**Never do this** [1]\n\nBurn the kettle [1]."
+    assert write_answer("S1", above) == "**Never do this** [1]\n\nBurn the kettle [1]."
 
 
 def test_a_sentence_that_goes_on_from_another_comes_right_behind_it() -> None:
     """A sentence such as "That means" alone would mean what somebody reads into it."""
-    assert drafted("S3") == "Steam switches it off [1]. That means silence [1]."
+    assert write_answer("S3") == "Steam switches it off [1]. That means silence [1]."
     two = form("A broken kettle is bad. It must be thrown away.", "A new kettle is good.")
-    assert drafted("S1\nS3\nS2", two) == (
+    assert write_answer("S1\nS3\nS2", two) == (
         "A broken kettle is bad [1]. It must be thrown away [1].\n\nA new kettle is good [2]."
     )
     doubled = form("Press start. This opens the menu. Press stop twice. This opens the menu.")
-    assert drafted("S4", doubled) == "Press stop twice [1]. This opens the menu [1]."
+    assert write_answer("S4", doubled) == "Press stop twice [1]. This opens the menu [1]."
 
 
 def test_a_paragraph_that_goes_on_from_one_before_it_begins_with_its_first_own_sentence() -> None:
@@ -205,12 +205,14 @@ def test_numbers_are_read_however_a_model_writes_them(text: str, numbers: list[i
 def test_of_other_words_only_those_of_the_list_stay() -> None:
     """They join, and claim nothing."""
     made = form("The kettle boils.", "The lid is blue.")
-    assert drafted("S1\nAlso: S2", made) == "The kettle boils [1].\n\nAlso: The lid is blue [2]."
-    assert drafted("Also: S1\nIn addition, S2", made) == "The kettle boils [1].\n\nIn addition: The lid is blue [2]."
-    assert isinstance(read("Then: S2"), Unusable)
-    assert isinstance(read("It never fails: S2"), Unusable)
-    assert isinstance(read("Также: S2"), Unusable)
-    assert drafted("S1, also S4").startswith("The kettle boils at 100 degrees [1].\n\nTo descale")
+    assert write_answer("S1\nAlso: S2", made) == "The kettle boils [1].\n\nAlso: The lid is blue [2]."
+    assert (
+        write_answer("Also: S1\nIn addition, S2", made) == "The kettle boils [1].\n\nIn addition: The lid is blue [2]."
+    )
+    assert isinstance(read_reply("Then: S2"), Unusable)
+    assert isinstance(read_reply("It never fails: S2"), Unusable)
+    assert isinstance(read_reply("Также: S2"), Unusable)
+    assert write_answer("S1, also S4").startswith("The kettle boils at 100 degrees [1].\n\nTo descale")
 
 
 @pytest.mark.parametrize(
@@ -228,7 +230,7 @@ def test_of_other_words_only_those_of_the_list_stay() -> None:
 @pytest.mark.parametrize("by_schema", [True, False])
 def test_what_names_no_sentence_is_no_draft(text: str, *, by_schema: bool) -> None:
     """Nor what names one that is not there, or more than an answer has; the model is told what to write, in its form."""
-    unusable = read(text, form(by_schema=by_schema))
+    unusable = read_reply(text, form(by_schema=by_schema))
     assert isinstance(unusable, Unusable)
     assert ("JSON" in unusable.note, "S3" in unusable.note) == (by_schema, not by_schema)
 
@@ -253,15 +255,15 @@ def test_what_names_no_sentence_is_no_draft(text: str, *, by_schema: bool) -> No
 )
 def test_a_reply_is_a_choice_an_abstention_a_question_or_nothing(text: str, kind: DraftKind | None) -> None:
     """A schema is filled in with numbers; an empty list, and the mark anywhere, say that nothing answers."""
-    draft = read(text)
+    draft = read_reply(text)
     assert (draft.kind if isinstance(draft, Draft) else None) == kind
     if kind is DraftKind.ANSWER:
-        assert drafted(text) == "The kettle boils at 100 degrees [1]. Steam switches it off [1]."
+        assert write_answer(text) == "The kettle boils at 100 degrees [1]. Steam switches it off [1]."
 
 
 def test_a_reply_that_was_cut_is_no_draft() -> None:
     """Its last number may be half of one."""
-    assert isinstance(read("S1\nS", finish="length"), Unusable)
+    assert isinstance(read_reply("S1\nS", finish="length"), Unusable)
 
 
 def test_what_no_answer_may_hold_cannot_be_chosen() -> None:
@@ -278,7 +280,7 @@ def test_a_title_with_a_foreign_address_is_not_quoted() -> None:
     page = passage(1, snippet="## Prices\n\n| Part | Price |\n| --- | --- |\n| Lid | 5 |", heading="See www.evil.org/x")
     made = ArrangedForm(replace(REQUEST, evidence=(page,)), PROFILE, ExtractiveDrafter(("kettle.org",)))
     made.show((page,))
-    draft = read("S1", made)
+    draft = read_reply("S1", made)
     assert isinstance(draft, Draft)
     assert "evil" not in draft.text
 
@@ -291,7 +293,7 @@ def test_the_numbers_are_those_of_what_was_shown() -> None:
     assert "S2" not in shown
     items = made.options()["response_format"]["json_schema"]["schema"]["properties"]["sentences"]["items"]
     assert items["maximum"] == 1
-    assert isinstance(read("S2", made), Unusable)
+    assert isinstance(read_reply("S2", made), Unusable)
 
 
 def test_a_second_try_says_what_was_wrong_with_the_first() -> None:
@@ -303,9 +305,9 @@ def test_a_second_try_says_what_was_wrong_with_the_first() -> None:
 
 def test_an_arranged_answer_has_the_form_of_the_contract() -> None:
     """It is composed as a quotation is: JSON has its keys, and a section keeps a list with its lead."""
-    assert drafted("S1\nS2", form(spec=ArchitectSpec(response_format=ResponseFormat.JSON))).startswith("{")
+    assert write_answer("S1\nS2", form(spec=ArchitectSpec(response_format=ResponseFormat.JSON))).startswith("{")
     sections = tuple(RequiredSection(name=name, title={Language.EN: name}) for name in ("Answer", "Details"))
-    text = drafted("S1\nS6", form(spec=ArchitectSpec(required_sections=sections)))
+    text = write_answer("S1\nS6", form(spec=ArchitectSpec(required_sections=sections)))
     assert text.endswith("## Details\n\nNever do this [1]:\n\n- Sell it [1].")
 
 
@@ -317,13 +319,13 @@ def test_rows_of_a_lookup_say_that_there_are_more() -> None:
     )
     made = ArrangedForm(replace(REQUEST, evidence=rows), PROFILE, ExtractiveDrafter())
     made.show(rows)
-    text = drafted("S1\nS3", made)
+    text = write_answer("S1\nS3", made)
     assert "- Order 6 is late [1]." in text
     assert "Order 7" not in text
     assert "There are 20 in all" in text
 
 
-def judged(text: str) -> tuple[str, ...]:
+def find_faults(text: str) -> tuple[str, ...]:
     finding = check_grounding(
         text, [passage(1, snippet=KETTLE)], request_type=RequestType.HOWTO_POLICY, kind=DraftKind.ANSWER
     )
@@ -333,8 +335,8 @@ def judged(text: str) -> tuple[str, ...]:
 @given(st.permutations(range(1, 8)), st.integers(1, 7), st.sampled_from(["", "Also: ", "However: ", "For example: "]))
 def test_whatever_is_chosen_is_told_and_proved_by_its_sources(order: list[int], many: int, word: str) -> None:
     """No choice, no order of it and no connecting word loses a piece, or makes a claim that the documents do not have."""
-    text = drafted("\n".join(f"{word}S{number}" for number in order[:many]))
-    assert judged(text) == ()
+    text = write_answer("\n".join(f"{word}S{number}" for number in order[:many]))
+    assert find_faults(text) == ()
     wanted = ("100 degrees", "Steam", "silence", "vinegar", "Burn", "Sell", "5 euros")
     assert [words for number, words in enumerate(wanted, 1) if number in order[:many] and words not in text] == []
 

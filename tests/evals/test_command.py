@@ -174,7 +174,7 @@ def test_bundled_cases_are_compared_with_the_model_of_the_environment(
 def test_nobody_can_tell_from_the_blind_file_whose_answer_it_is(tmp_path: Path) -> None:
     """It names no value of the setting; the key beside it does, in the order of each question's answers."""
     case = TurnCase(id="t-1", language=Language.EN, says=("What?",), route=SGRAction.NORMAL)
-    sides = [[CaseResult(case, told(text))] for text in ("One.", "Two.", "One.")]
+    sides = [[CaseResult(case, build_result(text))] for text in ("One.", "Two.", "One.")]
     page = write_blind(tmp_path, Arms.read("top_k=3,4,5"), sides)
     key = json.loads(page.with_suffix(".key.json").read_text("utf-8"))
     assert sorted(key["t-1"]) == ["3", "4", "5"]
@@ -196,16 +196,16 @@ def test_words_of_the_plan_in_an_answer_are_told_unless_a_source_has_them() -> N
     """Six words in a row that neither the question nor a source has are nobody's chance."""
     case = TurnCase(id="t-1", language=Language.EN, says=("What?",), route=SGRAction.NORMAL)
     planned = plan(action_plan=["look up the pages on kettles and compare them"])
-    leaks = told("I look up the pages on kettles and compare them.", plan=planned)
+    leaks = build_result("I look up the pages on kettles and compare them.", plan=planned)
     assert tells_plan(CaseResult(case, leaks))
-    assert not tells_plan(CaseResult(case, told("It boils.", plan=planned)))
+    assert not tells_plan(CaseResult(case, build_result("It boils.", plan=planned)))
     asked = case.model_copy(update={"says": ("Please look up the pages on kettles and compare them.",)})
     assert not tells_plan(CaseResult(asked, leaks))
     titled = passage(1, heading="Look up the pages on kettles and compare them")
     assert not tells_plan(CaseResult(case, leaks.model_copy(update={"final_articles": group_articles([titled])})))
 
 
-def told(text: str, **changes: Any) -> StructuredAgentResult:
+def build_result(text: str, **changes: Any) -> StructuredAgentResult:
     return StructuredAgentResult(language=Language.EN, outcome=Outcome.ANSWERED, answer_text=text, **changes)
 
 
