@@ -63,7 +63,7 @@ lock: install ## resolve requirements.lock again (ARGS=--upgrade for newer versi
 	$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-header --extra dev $(ARGS) --output-file requirements.lock pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-header $(patsubst %,--extra %,batch formats mcp meaning neo4j otel postgres serve sql ui) \
+	  --no-header $(patsubst %,--extra %,batch formats mcp meaning neo4j otel postgres rerank serve sql ui) \
 	  --constraint requirements.lock --output-file packaging/requirements.lock pyproject.toml packaging/build.in
 
 clean: ## remove what was made here; the data directory stays

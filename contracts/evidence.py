@@ -244,6 +244,8 @@ class QueryTrace(BaseModel):
         lookups: For a database or a graph: the lookups that ran, each as `name(argument=value)`.
         spread: Standard deviation of the query's similarities over all passages; `None` if there is none. For passages
             in a server it is within 2 %, from a measurement made when the server was filled.
+        odds: Whether the reranker's scores are logits of "this passage answers the query" on the scale that the
+            Guardian knows.
         error: Why the source did not answer; empty if it did.
         degraded: Parts of the source that failed while the rest worked, as `part: why`, one a line.
     """
@@ -263,6 +265,7 @@ class QueryTrace(BaseModel):
     words: dict[str, float] = Field(default_factory=dict[str, float])
     lookups: tuple[str, ...] = ()
     spread: float | None = None
+    odds: bool = False
     error: str = ""
     degraded: str = ""
 

@@ -210,6 +210,8 @@ class DraftRequest:
         searches_left: How often the drafter may still request a search instead of writing; 0: searching is not offered.
         draft_by: Whether a language model writes the draft, or arranges sentences of the evidence.
         may_quote: Whether a drafter that cannot write may quote instead; if not, it abstains.
+        read: For each of `subqueries`, a reranker's score of each item that it read, by ref; empty if none did.
+        odds: Whether these scores are logits of "this passage answers the query" (`QueryTrace.odds`).
     """
 
     question: str
@@ -232,6 +234,8 @@ class DraftRequest:
     searches_left: int = 0
     draft_by: DraftBy = DraftBy.WRITE
     may_quote: bool = True
+    read: tuple[Mapping[str, float], ...] = ()
+    odds: bool = False
 
 
 @dataclass(frozen=True, slots=True)

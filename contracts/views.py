@@ -64,6 +64,7 @@ class DraftView(TypedDict):
     track: str
     architect_spec: Json
     evidence: list[Json]
+    query_traces: list[Json]
     guardian: Json
     draft_answer: str
     degraded: list[str]

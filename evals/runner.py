@@ -43,7 +43,7 @@ def handbook(folder: Path, *, with_models: bool = False) -> Deployment:
         with_models: Whether the models that the environment names plan and draft, too.
     """
     of_models = {variable.name for variable in map(Variable.of, ModelSettings.model_fields.values())}
-    taken = {"GUARDIAN_EMBEDDER", *(of_models if with_models else ())}
+    taken = {"GUARDIAN_EMBEDDER", "GUARDIAN_RERANKER", *(of_models if with_models else ())}
     given = {name: value for name, value in os.environ.items() if name in taken}
     deployed = deployment("handbook", {**given, "GUARDIAN_DATA_DIR": str(folder)})
     index(deployed, profile_folders(deployed))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby, zip_longest
 
 from contracts.enums import Source
-from contracts.evidence import EvidenceItem, Fate, PassageFate
+from contracts.evidence import EvidenceItem, Fate, PassageFate, QueryTrace
 from language.memo import remember
+from language.message import likest
 from language.truncation import cut_in_proportion
 
 
@@ -74,6 +75,20 @@ def select_evidence(
     for (of, _), item, fate in zip(places, items, fates, strict=True):
         by_ref[of].setdefault(item.ref, fate)
     return Selection(tuple(evidence), tuple(by_ref[:-1]), by_ref[-1])
+
+
+def scores_by_query(traces: Sequence[QueryTrace], queries: list[str]) -> tuple[Mapping[str, float], ...]:
+    """Return for each query the best score that a reranker gave each passage for it, by ref; nothing if it read none.
+
+    A trace whose query was refined belongs to the query that it is most like.
+    """
+    found: list[dict[str, float]] = [{} for _ in queries]
+    for trace in traces if queries else ():
+        own = found[likest(trace.query, queries)]
+        for row in trace.passages:
+            if row.rerank_score_raw is not None:
+                own[row.ref] = max(row.rerank_score_raw, own.get(row.ref, row.rerank_score_raw))
+    return tuple(found) if any(found) else ()
 
 
 def fold_duplicates(items: Iterable[EvidenceItem]) -> list[EvidenceItem]:

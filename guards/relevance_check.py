@@ -6,6 +6,7 @@ the question. It depends on the search rank of the cited page and on the cited s
     logit p = -3.4 + 7.1 margin + 3.7 coverage - 1.0 aside                 by words
     logit p = -2.4 + 5.5 margin + 3.3 coverage - 1.0 aside - 0.9 behind    by words and meaning
     logit q = -2.5 + 0.7 logit p + 5.8 sentence + 1.4 heading              if a model here compares texts, too
+    logit r = 0.2 + 0.7 logit q + 0.6 ahead                                if a model here has read the passages, too
 
     margin     of the page's best score to the best of another page, as a share of the top score: -1 to 1
     coverage   share of the question's content words that the cited passages of the page have, weighted by idf: 0 to 1
@@ -13,13 +14,16 @@ the question. It depends on the search rank of the cited page and on the cited s
     behind     by how much another page is nearer in meaning, in standard deviations of all similarities: 0 to 4
     sentence   cosine of the draft's nearest sentence to the question: -1 to 1
     heading    cosine of the cited section's heading to the question: -1 to 1
+    ahead      the reranker's logit of the best cited passage, less that of the best other one: -3 to 3
 
 The weights of p are fitted on 180 drafts for five manuals. A person judged each draft right, partly right or wrong; p is
 the probability that it is not wrong. Those of q are fitted on 292 drafts that readers graded in the same way, 154 of them
 for three manuals that were new to the project: with the weights from the other manuals, q has a mean AUC of .83 and p of
 .80 (docs/decisions.md, 79). If another page, or another place of a long one, is as good (ahead by less than .05), the
-estimate is at most .6: a third of such drafts was wrong, whatever the other figures. A heading that is the question, and
-the only one, makes it at least .9.
+estimate q is at most .6: a third of such drafts was wrong, whatever the other figures. A heading that is the question,
+and the only one, makes q at least .9. The weights of r are fitted on 217 drafts for five English manuals, which readers
+graded or whose labelled sentences they have: with the weights from the other manuals, r has a mean AUC of .84 and q of
+.79 (docs/decisions.md, 87).
 By words only, margin and coverage have the earlier weights fitted on questions. There, a page that lacks a weighty word
 of the question is never sure, because nothing else supports it.
 """
@@ -53,10 +57,18 @@ _A = RequiredAction
 _WORDS: Final = (-3.4, 7.1, 3.7)
 _MEANING: Final = (-2.4, 5.5, 3.3)
 _NEARNESS: Final = (-2.5, 0.7, 5.8, 1.4)
+_READING: Final = (0.2, 0.7, 0.6)
 _OF_ASIDE: Final = -1.0
 _OF_BEHIND: Final = -0.9
 _MOST_NEARNESS: Final = 4.0
 """Standard deviations; beyond, a small knowledge base would be sure of anything."""
+_MOST_AHEAD: Final = 3.0
+"""Logits; what is further ahead is not surer."""
+_ANSWERS: Final = 0.0
+"""The logit of a reranker from which words that a page lacks do not speak against it."""
+_HARDLY_READ: Final = -2.0
+"""The logit of a reranker below which a page is not sure, however far it is ahead: of six answers that were stated there,
+three were beside the question."""
 _LEAST_LEAD: Final = 0.05
 """How far a passage must be ahead, as a share of the top score; else another one may answer as well."""
 _MOST_WITHOUT_LEAD: Final = 0.6
@@ -122,12 +134,13 @@ class RelevanceQuestion:
 
 @dataclass(frozen=True, slots=True)
 class _CitedPage:
-    """A cited page, and how likely it answers one part."""
+    """A cited page, and how likely it answers one part; `answers` if a model has read it and holds it for an answer."""
 
     estimate: float
     coverage: float
     missing: tuple[str, ...]
     near: float | None = 0.0
+    answers: bool = False
 
     @property
     def rank(self) -> tuple[bool, float]:
@@ -137,7 +150,7 @@ class _CitedPage:
     @property
     def lacks(self) -> bool:
         """Whether the page lacks a weighty word, which counts against it if only words were searched."""
-        return self.near is None and bool(self.missing)
+        return self.near is None and bool(self.missing) and not self.answers
 
 
 _NO_PAGE: Final = _CitedPage(0.0, 0.0, ())
@@ -162,6 +175,7 @@ class _RankedPassage:
     score: float
     fused: float | None
     similarity: float | None
+    odds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +211,7 @@ class _QueryRanking:
                     row.score,
                     None if row.fused is None else row.fused * share,
                     row.similarity,
+                    row.rerank_score_raw if trace.odds else None,
                 )
                 for row in trace.passages
                 if row.fate is not Fate.COPY
@@ -311,7 +326,7 @@ def _part(
     names = tuple(name for name in names_in(own, question.ignored) if not _stands(name, pages, question, words))
     refs = tuple(item.ref for item in cited if item.document_key in pages)
     said = _text_with_titles(question, cited) if question.draft else ""
-    if names or (best.coverage < _LEAST_COVERAGE and (best.near or 0.0) < _NEAR):
+    if names or (best.coverage < _LEAST_COVERAGE and (best.near or 0.0) < _NEAR and not best.answers):
         status, missing = PartStatus.NOT_FOUND, names or best.missing
     elif is_opposed(own, said):
         status, missing = PartStatus.NOT_FOUND, (action_in(own) or "",)
@@ -431,7 +446,12 @@ def _judge_page(
         estimate = max(estimate, _TITLED)
     elif _lead(own, ranking, question.cited, by_words=near is None) < _LEAST_LEAD:
         estimate = min(estimate, _MOST_WITHOUT_LEAD)
-    return _CitedPage(estimate, _share(weights, page), _as_said(missing, ranking.query), near)
+    estimate = _add_reading(estimate, own, ranking, question.cited)
+    odds = max(_odds_of_cited(own, question.cited), default=None)
+    if odds is not None and odds < _HARDLY_READ:
+        estimate = min(estimate, _MOST_WITHOUT_LEAD)
+    answers = odds is not None and odds >= _ANSWERS
+    return _CitedPage(estimate, _share(weights, page), _as_said(missing, ranking.query), near, answers)
 
 
 def _share(weights: Mapping[str, float], there: Collection[str]) -> float:
@@ -485,6 +505,25 @@ def _add_nearness(
     heading = nearness[_own_heading(item)]
     logit = of_estimate * math.log(before / (1 - before))
     return _logistic(base + logit + of_sentence * sentence + of_heading * heading)
+
+
+def _odds_of_cited(own: Sequence[_RankedPassage], cited: Collection[str]) -> list[float]:
+    return [row.odds for row in own if row.ref in cited and row.odds is not None]
+
+
+def _add_reading(
+    estimate: float, own: Sequence[_RankedPassage], ranking: _QueryRanking, cited: Collection[str]
+) -> float:
+    """Return the estimate with what a reranker says that has read the passages; unchanged if none has whose scale is known."""
+    mine = _odds_of_cited(own, cited)
+    if not mine:
+        return estimate
+    others = [row.odds for row in ranking.rows if row.ref not in cited and row.odds is not None]
+    ahead = max(mine) - max(others, default=max(mine) - _MOST_AHEAD)
+    base, of_estimate, of_ahead = _READING
+    before = min(max(estimate, _LEAST_ODDS), 1 - _LEAST_ODDS)
+    ahead = max(-_MOST_AHEAD, min(_MOST_AHEAD, ahead))
+    return _logistic(base + of_estimate * math.log(before / (1 - before)) + of_ahead * ahead)
 
 
 _LEAST_ODDS: Final = 1e-4

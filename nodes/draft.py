@@ -24,13 +24,14 @@ from contracts.enums import (
     Track,
     TurnState,
 )
-from contracts.evidence import EvidenceItem
+from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.ports import Draft, Drafter, DraftRequest
 from contracts.profile import Profile
 from contracts.report import PartFinding
 from contracts.spec import ArchitectSpec
 from contracts.state import Json, said_before
 from contracts.views import DraftView
+from guards.evidence_selection import scores_by_query
 from language.message import likest
 from language.words import rephrase
 from rendering.synthetic import Synthetic, as_data, join_fields
@@ -114,6 +115,7 @@ def _accounts(state: DraftView, reply: Draft) -> Json:
 def _request(state: DraftView, profile: Profile) -> DraftRequest:
     """Return what any drafter needs, the first time as the last."""
     question, plan = state["question"], state["sgr_plan"]
+    traces = [QueryTrace.model_validate(trace) for trace in state["query_traces"]]
     asked = _sure_queries(plan["subqueries"], state["guardian"])
     return DraftRequest(
         question=question["text"],
@@ -121,6 +123,8 @@ def _request(state: DraftView, profile: Profile) -> DraftRequest:
         request_type=RequestType(state["request_type"]),
         intent=plan["user_intent"],
         subqueries=tuple(rephrase(asked, profile.synonyms)),
+        read=scores_by_query(traces, asked),
+        odds=any(trace.odds for trace in traces),
         evidence=tuple(EvidenceItem.model_validate(item) for item in state["evidence"]),
         spec=ArchitectSpec.model_validate(state["architect_spec"]),
         history=said_before(state["messages"], question["id"], with_denied=False),

@@ -29,8 +29,9 @@ for _name in [
 # A client that is opened reads who may sign for servers, 15 ms each time, and there are a thousand: this file names one.
 os.environ["SSL_CERT_FILE"] = str(ROOT / "tests" / "data" / "authority.pem")
 
-# Making the vectors of every test's documents would be most of the suite's time; tests of them switch it on.
-os.environ["GUARDIAN_EMBEDDER"] = "off"
+# Making the vectors of every test's documents, and reading passages with questions, would be most of the suite's time;
+# tests of them switch it on.
+os.environ |= {"GUARDIAN_EMBEDDER": "off", "GUARDIAN_RERANKER": "off"}
 
 # Hundreds of processes are started: the first of them compiles, a sixth of the time of each of the others. And here the
 # tests themselves are compiled, with their asserts rewritten, a third of what each worker takes to collect them.
@@ -145,6 +146,7 @@ def data_dir(_data_dirs: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Pat
     directory.mkdir()
     monkeypatch.setenv("GUARDIAN_DATA_DIR", str(directory))
     monkeypatch.setenv("GUARDIAN_EMBEDDER", "off")
+    monkeypatch.setenv("GUARDIAN_RERANKER", "off")
     return directory
 
 

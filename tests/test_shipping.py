@@ -70,7 +70,12 @@ class Place:
         Vectors are made where a test says so: those of the handbook alone take forty seconds of a processor.
         """
         kept = {name: value for name, value in os.environ.items() if not name.startswith((*OURS, "PYTHON"))}
-        own = {"PYTHONWARNINGS": "error", "PYTHONIOENCODING": "utf-8", "GUARDIAN_EMBEDDER": "off"}
+        own = {
+            "PYTHONWARNINGS": "error",
+            "PYTHONIOENCODING": "utf-8",
+            "GUARDIAN_EMBEDDER": "off",
+            "GUARDIAN_RERANKER": "off",
+        }
         done = subprocess.run(
             [self.venv / "bin" / program, *arguments],
             cwd=self.folder,

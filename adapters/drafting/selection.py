@@ -61,6 +61,9 @@ _ROOM_AROUND: Final = 1500
 then fills; if it says less, more: of 155 answers on five manuals whose page was right, 103 then have a sentence that was
 labelled instead of 79, at a median of 820 characters instead of 470. To choose the unit otherwise (by meaning, by its place, by
 steps, by what its heading says beside the question) moved no more than two of them."""
+_ANSWERS: Final = -2.0
+"""The logit of a reranker from which a passage is drafted from whatever its words: above it, two thirds of such drafts were
+right or partly right (docs/decisions.md, 87). The Guardian judges the draft as any other."""
 _MOST_LOOKUPS = 2
 _DEFINES = _WORDING.pattern("defines")
 _HOW = _WORDING.pattern("how")
@@ -129,14 +132,28 @@ def pick_units(candidates: list[Unit], request: DraftRequest, ignored: frozenset
             (ScoredUnit(unit, _score(unit, weights, asked, request), number) for unit in candidates),
             key=lambda scored: (-scored.score, scored.unit.source, scored.unit.order),
         )
-        near = [scored for scored in ranked if scored.score >= _SECOND_BEST * ranked[0].score][:_MOST_TRIED]
-        best = next((scored for scored in near if _covers(scored.unit, candidates, weights, asked, request)), None)
+        tried = _list_tried(ranked, weights, request, number)
+        best = next((scored for scored in tried if _covers(scored, candidates, weights, asked, request)), None)
         if best:
             ranked = [best, *(scored for scored in ranked if scored is not best)]
             ranked = _steps_first(ranked) if _HOW.search(asked) else ranked
             company = _with_company(ranked, candidates, request, weights)
             picked += [s for s in company if all(s.unit is not p.unit for p in picked)]
     return picked
+
+
+def _list_tried(ranked: list[ScoredUnit], weights: _Weights, request: DraftRequest, number: int) -> list[ScoredUnit]:
+    """Return the units that may answer a question, best first: those near the best score of the words.
+
+    If a model has read the passages with the question, it says which passage; the words say which units of it.
+    """
+    read = request.read[number] if request.read else dict[str, float]()
+    if read and ranked and not _asked_for(ranked[0].unit, weights, request):
+        scores = {scored.unit.source: read.get(request.evidence[scored.unit.source - 1].ref) for scored in ranked}
+        known = {source: score for source, score in scores.items() if score is not None}
+        best = max(known, key=lambda source: known[source], default=0)
+        ranked = [scored for scored in ranked if scored.unit.source == best] or ranked
+    return [scored for scored in ranked if scored.score >= _SECOND_BEST * ranked[0].score][:_MOST_TRIED]
 
 
 def _score(unit: Unit, weights: _Weights, question: str, request: DraftRequest) -> float:
@@ -209,6 +226,12 @@ def _asked_for(unit: Unit, weights: _Weights, request: DraftRequest) -> bool:
     return len(request.subqueries) == 1 or weights.share(unit.words) >= LEAST_COVERAGE
 
 
+def _reads_as_answer(scored: ScoredUnit, request: DraftRequest) -> bool:
+    """Whether a model has read the unit's passage with its question, and holds it for an answer."""
+    read = request.read[scored.question] if request.read else dict[str, float]()
+    return request.odds and read.get(request.evidence[scored.unit.source - 1].ref, -math.inf) >= _ANSWERS
+
+
 def _wants_steps(question: str, request: DraftRequest) -> bool:
     kinds = (RequestType.HOWTO_POLICY, RequestType.TROUBLESHOOTING)
     return request.request_type in kinds or bool(_HOW.search(question))
@@ -220,9 +243,15 @@ def _terms_bonus(unit: Unit, request: DraftRequest) -> float:
     return 1.0 if Phrases(request.spec.domain_terms).find(unit.text) else 0.0
 
 
-def _covers(unit: Unit, candidates: list[Unit], weights: _Weights, question: str, request: DraftRequest) -> bool:
-    """Whether a unit with its headings has enough of the question's words, and its passage enough of all."""
-    if _asked_for(unit, weights, request):
+def _covers(
+    scored: ScoredUnit, candidates: list[Unit], weights: _Weights, question: str, request: DraftRequest
+) -> bool:
+    """Whether a unit with its headings has enough of the question's words, and its passage enough of all.
+
+    A passage that a model has read and finds to answer needs none of them.
+    """
+    unit = scored.unit
+    if _asked_for(unit, weights, request) or _reads_as_answer(scored, request):
         return True
     own = unit.words | unit.heading_words
     if len(weights.of) == 1 and not unit.heading_words.issuperset(weights.of):

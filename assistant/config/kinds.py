@@ -16,7 +16,6 @@ from assistant.config.profiles import at_home
 from contracts.enums import Entailment, Language
 
 LAST_PORT: Final = 65535
-_RANKERS: Final = ("auto", "use", "e5", "off")
 _HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 _TAKEN: Final = ("authorization", "cookie", "host", "origin", "x-api-key", "x-forwarded-for", "x-forwarded-proto")
 """Headers that say something else to the server."""
@@ -203,8 +202,8 @@ def _read_origins(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _read_ranker(text: str) -> str:
-    if text not in _RANKERS and "/" not in text and "\\" not in text:
+def _read_model(text: str, known: frozenset[str]) -> str:
+    if text not in known and "/" not in text and "\\" not in text:
         raise ValueError
     return text
 
@@ -232,7 +231,6 @@ Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], PlainValidator(_read
 NumberOrNone = Annotated[float | None, BeforeValidator(lambda text: None if text == "none" else text)]
 Origins = Annotated[tuple[str, ...], PlainValidator(_read_origins)]
 """Web pages from elsewhere, as browsers name them: scheme, host and port."""
-Ranker = Annotated[str, AfterValidator(_read_ranker)]
 Whole = Annotated[int, BeforeValidator(_read_digits)]
 WholeOrNone = Annotated[int | None, BeforeValidator(_read_digits)]
 
@@ -240,6 +238,11 @@ WholeOrNone = Annotated[int | None, BeforeValidator(_read_digits)]
 def address_beside(key: str) -> AfterValidator:
     """Return a reader of a server's address; the server's key is in another variable."""
     return AfterValidator(partial(_read_address, key=key))
+
+
+def model_among(*known: str) -> AfterValidator:
+    """Return a reader of the name of a model of this process: one of the known ones, or the path of a folder."""
+    return AfterValidator(partial(_read_model, known=frozenset(known)))
 
 
 def destination_beside(key: str) -> AfterValidator:

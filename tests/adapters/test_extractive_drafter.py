@@ -1073,3 +1073,32 @@ async def test_a_section_for_steps_stands_above_steps_alone(language: Language) 
         assert finding.status is CheckStatus.OK
     bare_steps = check_contract("1. Fill it [1].", FOR_STEPS, track=Track.QUALITY, kind=DraftKind.ANSWER)
     assert bare_steps.status is CheckStatus.FAILED
+
+
+READ = "How can I heat some tea?"
+"""It shares its words with the page about cups."""
+PAGES_READ = (
+    "Some tea cups can stand the heat, some tea cups cannot.",
+    "Fill in water, close the lid and press the button until the light goes out.",
+)
+
+
+@pytest.mark.parametrize(
+    ("read", "odds", "quoted"),
+    [
+        ((-6.0, 2.0), True, 2),
+        ((-6.0, -5.0), True, None),
+        ((-6.0, 2.0), False, None),
+        ((3.0, 2.0), True, 1),
+        (None, False, 1),
+    ],
+    ids=["an answer without its words", "no answer", "on a scale of its own", "an answer with its words", "unread"],
+)
+async def test_a_model_that_has_read_the_passages_says_which_one_answers(
+    read: tuple[float, float] | None, odds: bool, quoted: int | None
+) -> None:
+    """The words say which sentences of it; an answer by its logit needs none of the words, and one on another scale does."""
+    items = evidence(*PAGES_READ)
+    scores = ({item.ref: score for item, score in zip(items, read, strict=True)},) if read else ()
+    draft = await drafted(READ, items=items, read=scores, odds=odds)
+    assert [int(number) for number in re.findall(r"\[(\d)\]", draft.text)] == ([quoted] if quoted else [])

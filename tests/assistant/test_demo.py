@@ -69,6 +69,7 @@ def _environment(place: Path) -> dict[str, str]:
         "PYTHONPATH": str(ROOT),
         "GUARDIAN_DATA_DIR": str(place / "data"),
         "GUARDIAN_EMBEDDER": "off",
+        "GUARDIAN_RERANKER": "off",
         "PYTHONUTF8": "1",
     }
 

@@ -47,7 +47,7 @@ def test_all_is_well(desk: Desk) -> None:
     """As a process: everything looked at is ok, with what was seen, and the exit code is 0."""
     said = desk.run("doctor")
     assert (said.code, said.err) == (0, "")
-    assert [line[:2] for line in said.out.splitlines()] == ["ok"] * 12
+    assert [line[:2] for line in said.out.splitlines()] == ["ok"] * 13
     for word in (
         "python",
         "tantivy",
@@ -75,6 +75,7 @@ def test_what_is_looked_at_is_always_the_same(desk: Desk) -> None:
         "conversations",
         "moderation",
         "embeddings",
+        "reranker",
         "hand-offs",
         "tracing",
         "models",
@@ -261,6 +262,7 @@ RANKERS = {
     "GUARDIAN_EMBED_MODEL": "fake-embedder",
     "GUARDIAN_EMBED_LANGUAGES": "en, ru",
     "GUARDIAN_EMBED_KEY": "key-of-the-embedder",
+    "GUARDIAN_RERANKER": "auto",
     "GUARDIAN_RERANK_SHAPE": "tei",
     "GUARDIAN_RERANK_LANGUAGES": "ru",
     "GUARDIAN_RERANK_KEY": "key-of-the-reranker",

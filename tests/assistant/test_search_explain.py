@@ -223,7 +223,12 @@ def test_a_source_that_cannot_be_asked_is_part_of_the_explanation(library: Desk)
 
 def test_a_search_without_explanation_says_what_fell_short(library: Desk) -> None:
     """A reranker that is down is told on standard error, and standard output stays what it was."""
-    desk = library.having(GUARDIAN_RERANK_URL="http://127.0.0.1:9", GUARDIAN_RERANK_LANGUAGES="en")
+    there = {
+        "GUARDIAN_RERANKER": "auto",
+        "GUARDIAN_RERANK_URL": "http://127.0.0.1:9",
+        "GUARDIAN_RERANK_LANGUAGES": "en",
+    }
+    desk = library.having(**there)
     desk = desk.having(GUARDIAN_RERANK_MODEL="none", GUARDIAN_MODEL_RETRIES="0")
     said = desk.here("search", QUESTION)
     assert said.out == library.here("search", QUESTION).out

@@ -89,6 +89,7 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
         "GUARDIAN_EMBED_QUERY_PREFIX": "query:",
         "GUARDIAN_EMBED_TEXT_PREFIX": "passage:",
         "GUARDIAN_EMBED_TIMEOUT": "4",
+        "GUARDIAN_RERANKER": "off",
         "GUARDIAN_RERANK_URL": "http://rerank.example",
         "GUARDIAN_RERANK_MODEL": "reranker",
         "GUARDIAN_RERANK_LANGUAGES": "en,ru",

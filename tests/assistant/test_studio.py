@@ -500,6 +500,7 @@ def try_everything(prepared: Server, *texts: str, **more: str) -> list[str]:
             "PYTHONPATH": str(ROOT),
             "GUARDIAN_DATA_DIR": str(prepared.data),
             "GUARDIAN_EMBEDDER": "off",
+            "GUARDIAN_RERANKER": "off",
             "GUARDIAN_PROFILE": str(prepared.place / "profile.toml"),
         },
         capture_output=True,

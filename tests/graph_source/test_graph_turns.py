@@ -37,6 +37,7 @@ def environment(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -
         "GUARDIAN_DATA_DIR": str(place / "data"),
         "GUARDIAN_PROFILE": str(place / "with_graph.toml"),
         "GUARDIAN_EMBEDDER": "off",
+        "GUARDIAN_RERANKER": "off",
     }
     shutil.copytree(handbook_data, place / "data")
     return made
@@ -107,12 +108,14 @@ def test_without_a_graph_there_is_no_such_source(served: Deployment, tmp_path: P
             "GUARDIAN_DATA_DIR": str(tmp_path),
             "GUARDIAN_PROFILE": served.settings.data.profile,
             "GUARDIAN_EMBEDDER": "off",
+            "GUARDIAN_RERANKER": "off",
         }
     )
     assert Source.NEO4J not in lookup_sources(elsewhere)
     server = {
         "GUARDIAN_DATA_DIR": str(tmp_path),
         "GUARDIAN_EMBEDDER": "off",
+        "GUARDIAN_RERANKER": "off",
         "GUARDIAN_PROFILE": served.settings.data.profile,
         "GUARDIAN_GRAPH_URL": "neo4j://me:hunter2@127.0.0.1:1",
     }

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from contracts.enums import Source
 from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
-from guards.evidence_selection import fold_duplicates, select_evidence
+from guards.evidence_selection import fold_duplicates, scores_by_query, select_evidence
 
 
 def item(ref: str, confidence: float = 0.9, snippet: str | None = None, source: Source = Source.DOC) -> EvidenceItem:
@@ -229,3 +229,16 @@ def test_nothing_is_empty(budget: int) -> None:
     """An item of which nothing is left is left out."""
     kept = cut([item("a", snippet="unbreakable" * 40), item("b", snippet="x\n" * 40)], budget)
     assert all(one.snippet.strip() for one in kept)
+
+
+def test_each_query_has_the_best_score_that_a_reranker_gave_a_passage_for_it() -> None:
+    """Of all attempts; a refined query counts for the one that it is most like, and without a reranker there is nothing."""
+
+    def read(query: str, **scores: float | None) -> QueryTrace:
+        rows = (PassageTrace(ref=ref, rerank_score_raw=score) for ref, score in scores.items())
+        return QueryTrace(query=query, source=Source.DOC, passages=tuple(rows))
+
+    traces = [read("boil water", a=1.0, b=-2.0), read("boil water kettle", a=0.5, c=3.0), read("open the lid", a=-4.0)]
+    assert scores_by_query(traces, ["boil water", "open the lid"]) == ({"a": 1.0, "b": -2.0, "c": 3.0}, {"a": -4.0})
+    assert scores_by_query([read("boil water", a=None)], ["boil water"]) == ()
+    assert scores_by_query(traces, []) == ()

@@ -88,6 +88,60 @@ def test_a_draft_that_is_near_the_question_in_meaning_is_surer(
     assert check_relevance(replace(question, nearness=near)).status is status
 
 
+def reading(one: float, other: float | None, *, score: float = 20.0, odds: bool = True) -> QueryTrace:
+    """Return what a query found and a reranker has read: the logits of the chat's page and of the notes'."""
+    rows = trace(DELETE, (CHAT, score), (NOTES, 18.8), words=WORDS, odds=odds)
+    read = zip(rows.passages, (one, other), strict=True)
+    return rows.model_copy(
+        update={"passages": tuple(row.model_copy(update={"rerank_score_raw": raw}) for row, raw in read)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "odds", "status"),
+    [
+        (4.0, 1.0, True, OK),
+        (4.0, None, True, OK),
+        (4.0, 3.9, True, DOUBTFUL),
+        (1.0, 4.0, True, DOUBTFUL),
+        (-2.5, -9.0, True, DOUBTFUL),
+        (4.0, 1.0, False, DOUBTFUL),
+    ],
+    ids=["ahead", "alone", "hardly ahead", "behind", "ahead of what is no answer, too", "on a scale of its own"],
+)
+def test_a_page_that_reads_as_the_answer_far_more_than_another_is_surer(
+    one: float, other: float | None, odds: bool, status: CheckStatus
+) -> None:
+    """By the ranking it is doubtful; a logit below -2 is never sure, and a reranker's own scale says nothing."""
+    assert found(traces=[reading(one, other, odds=odds)], sure=0.7).status is status
+
+
+def test_the_estimate_with_a_reranker_is_the_logistic_of_the_fitted_sum() -> None:
+    """0.2 + 0.7 times the logit of before + 0.6 times the lead, which counts up to 3; before is at most 0.6 without a lead."""
+    before = found(traces=[reading(4.0, 3.0, odds=False)], sure=0.7).parts[0].estimate
+    after = found(traces=[reading(4.0, 3.0)], sure=0.7).parts[0].estimate
+    logit = 0.2 + 0.7 * math.log(before / (1 - before)) + 0.6
+    assert after == pytest.approx(1 / (1 + math.exp(-logit)), abs=0.001)
+    far, further = (found(traces=[reading(9.0, 9.0 - by)]).parts[0].estimate for by in (3.0, 7.0))
+    assert far == further
+
+
+def test_words_that_a_page_lacks_do_not_speak_against_what_reads_as_the_answer() -> None:
+    """Users have other words than the documents; a name that no page has is still missing."""
+    ahead = reading(-9.0, 3.0)
+    others = [row.model_copy(update={"score": 30.0}) if row.ref == NOTES.ref else row for row in ahead.passages]
+    traces = [ahead.model_copy(update={"passages": tuple(others)})]
+    lacking = {"cited": frozenset({NOTES.ref}), "traces": traces, "sure": 0.6}
+    assert found(**lacking).status is OK
+    unread = [ahead.model_copy(update={"passages": tuple(others), "odds": False})]
+    assert found(**{**lacking, "traces": unread}).status is FAILED
+    query = "How do I delete a conversation in FedEx?"
+    named = [traces[0].model_copy(update={"query": query})]
+    assert write_reasons(found(**{**lacking, "traces": named, "parts": [query]}).reasons) == (
+        "does_not_answer=[FedEx]",
+    )
+
+
 def test_a_page_that_is_hardly_ahead_is_doubtful() -> None:
     """Nothing speaks against it, and too little for it: the draft is not tried again."""
     finding = found(traces=[trace(DELETE, (CHAT, 20.0), (NOTES, 19.0), words=WORDS)])

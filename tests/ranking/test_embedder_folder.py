@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from adapters.index.embedded import KnowledgeBase
-from adapters.index.ranking.local import folder as folders
+from adapters.index.ranking.local import onnx_folder
 from adapters.index.ranking.local.embedder import LocalEmbedder
 from adapters.index.ranking.local.folder import FolderModel
 from contracts.enums import Source
@@ -137,7 +137,7 @@ def test_a_manifest_that_is_wrong_is_told_where(tmp_path: Path, manifest: str, s
 
 def test_without_the_packages_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And which of them is missing."""
-    monkeypatch.setattr(folders, "PACKAGES", ("tokenizers", "a_package_that_nobody_has"))
+    monkeypatch.setattr(onnx_folder, "PACKAGES", ("tokenizers", "a_package_that_nobody_has"))
     with pytest.raises(ConfigError, match="a_package_that_nobody_has") as caught:
         FolderModel(folder(tmp_path, WORDS))
     assert "guardian-assistant[meaning-own]" in (caught.value.way_out or "")

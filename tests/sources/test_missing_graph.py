@@ -25,7 +25,9 @@ TROUBLE = "I get the error GuardianBusy, it does not work"
 @pytest.fixture
 def handbook(tmp_path: Path) -> Deployment:
     """The bundled profile, whose lookups ask a graph; nothing is indexed yet."""
-    return deployment(environment={"GUARDIAN_DATA_DIR": str(tmp_path), "GUARDIAN_EMBEDDER": "off"})
+    return deployment(
+        environment={"GUARDIAN_DATA_DIR": str(tmp_path), "GUARDIAN_EMBEDDER": "off", "GUARDIAN_RERANKER": "off"}
+    )
 
 
 def test_a_graph_that_is_gone_is_not_found_empty(handbook: Deployment, handbook_data: Path, tmp_path: Path) -> None:

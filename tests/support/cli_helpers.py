@@ -84,7 +84,7 @@ class Desk:
         # A folder may have no other way to the code than PYTHONPATH: commands run from anywhere.
         own = {"GUARDIAN_DATA_DIR": str(self.data), "GUARDIAN_PROFILE": str(self.profile), "PYTHONPATH": str(ROOT)}
         # Search by meaning is switched on where it is the point: to make vectors of every test's documents takes long.
-        own["GUARDIAN_EMBEDDER"] = "off"
+        own |= {"GUARDIAN_EMBEDDER": "off", "GUARDIAN_RERANKER": "off"}
         return {**kept, **own, **self.more}
 
     def having(self, **more: str) -> Desk:

@@ -19,7 +19,9 @@ def indexed_handbook(place: Path) -> Path:
     with FileLock(place / "handbook.lock"):
         if not ready.is_dir():
             made = place / "handbook-half"
-            deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": str(made), "GUARDIAN_EMBEDDER": "off"})
+            deployed = deployment(
+                "handbook", {"GUARDIAN_DATA_DIR": str(made), "GUARDIAN_EMBEDDER": "off", "GUARDIAN_RERANKER": "off"}
+            )
             report = index_documents(deployed, profile_folders(deployed))
             assert (report.skipped, report.warnings) == ([], [])
             made.rename(ready)

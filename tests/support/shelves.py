@@ -11,8 +11,8 @@ from pydantic import SecretStr
 from adapters.index.embedded import ingest
 from adapters.index.ranking.embedder import Embedder
 from adapters.index.ranking.embeddings import HttpEmbedder
+from adapters.index.ranking.http_reranker import HttpReranker, Shape
 from adapters.index.ranking.requests import RankingAccess
-from adapters.index.ranking.rerank import Reranker, Shape
 from adapters.index.vectors import Progress, VectorReport, fill
 from adapters.models.retries import Pauses
 from contracts.enums import Language
@@ -52,9 +52,9 @@ def embedder(url: str, **changes: Any) -> HttpEmbedder:
     return HttpEmbedder(access(url, **changes), pauses=QUICK)
 
 
-def reranker(url: str, shape: Shape = "cohere", **changes: Any) -> Reranker:
+def reranker(url: str, shape: Shape = "cohere", **changes: Any) -> HttpReranker:
     settings = {"model": "fake-reranker", "settings": "GUARDIAN_RERANK"}
-    return Reranker(access(url, **{**settings, **changes}), shape, pauses=QUICK)
+    return HttpReranker(access(url, **{**settings, **changes}), shape, pauses=QUICK)
 
 
 def shelf(root: Path, pages: Mapping[str, str] = PAGES) -> Path:

@@ -1,4 +1,4 @@
-"""A folder with a tiny embedding model: a table of words' vectors as an ONNX graph, written byte by byte.
+"""A folder with a tiny embedding model or reranker: a table of words' vectors as an ONNX graph, written byte by byte.
 
 ONNX is Protocol Buffers: a message is fields, each a number with its kind, and a value. The package `onnx` would be 9 MB.
 """
@@ -102,8 +102,23 @@ def folder(path: Path, words: Mapping[str, Sequence[float]], *, manifest: str = 
     }
     own = dict(line.split(" = ", 1) for line in manifest.splitlines())
     lines = [f"{name} = {value}" for name, value in {**usual, **own}.items()]
+    _write_manifest(path / "embedder.toml", lines)
+    return path
+
+
+def reranker_folder(path: Path, words: Mapping[str, float], *, manifest: str = "") -> Path:
+    """Write a folder whose model gives a pair the mean of its words' numbers, all other words the first's; return it."""
+    path.mkdir(parents=True, exist_ok=True)
+    table = np.array([[number] for number in words.values()], np.float32)
+    (path / "model.onnx").write_bytes(graph(table, pooled=True))
+    (path / "tokenizer.json").write_text(tokenizer({word: number for number, word in enumerate(words)}), "utf-8")
+    _write_manifest(path / "reranker.toml", ['name = "tiny-reader"', 'languages = ["en"]', *manifest.splitlines()])
+    return path
+
+
+def _write_manifest(manifest: Path, lines: Sequence[str]) -> None:
+    path = manifest.parent
     digests = [
         f'"{name}" = "{sha256((path / name).read_bytes()).hexdigest()}"' for name in ("model.onnx", "tokenizer.json")
     ]
-    (path / "embedder.toml").write_text("\n".join([*lines, "[sha256]", *digests]) + "\n", "utf-8")
-    return path
+    manifest.write_text("\n".join([*lines, "[sha256]", *digests]) + "\n", "utf-8")

@@ -123,6 +123,7 @@ class Server:
             "CALLS_LOG": str(self.calls),
             "GUARDIAN_DATA_DIR": str(self.data),
             "GUARDIAN_EMBEDDER": "off",
+            "GUARDIAN_RERANKER": "off",
             "GUARDIAN_PROFILE": str(self.place / "profile.toml"),
             # The command reports its use before it has read langgraph.json, which sees to the rest.
             "LANGGRAPH_CLI_NO_ANALYTICS": "1",

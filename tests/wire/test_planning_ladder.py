@@ -270,6 +270,7 @@ async def test_settings_restrict_the_ladder(server: FakeServer, form: str, stric
     environment = {
         "GUARDIAN_DATA_DIR": str(tmp_path),
         "GUARDIAN_EMBEDDER": "off",
+        "GUARDIAN_RERANKER": "off",
         "GUARDIAN_MODEL": MODEL,
         "OPENAI_BASE_URL": server.url,
         "GUARDIAN_MODEL_RETRIES": "0",

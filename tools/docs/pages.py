@@ -54,7 +54,9 @@ async def _transcript(folder: str) -> str:
     from assistant.turns.events import NodeFinished, TurnEvent
     from rendering.texts import without_escapes
 
-    deployed = deployment("handbook", {"GUARDIAN_DATA_DIR": folder, "GUARDIAN_EMBEDDER": "off"})
+    deployed = deployment(
+        "handbook", {"GUARDIAN_DATA_DIR": folder, "GUARDIAN_EMBEDDER": "off", "GUARDIAN_RERANKER": "off"}
+    )
     ingest(profile_folders(deployed), directory=deployed.knowledge_folder)
     path: list[str] = []
 

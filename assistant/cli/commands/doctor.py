@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from math import ceil
 from typing import TYPE_CHECKING, Final
@@ -29,7 +28,7 @@ from assistant.wiring.documents import engine_of, knowledge_base
 from assistant.wiring.graphs import graph_file, graph_source
 from assistant.wiring.hand_offs import hand_off_sink, outbox
 from assistant.wiring.lookups import asks_database
-from assistant.wiring.rankers import embedder, reranker, without_meaning
+from assistant.wiring.rankers import embedder, reranker, without_meaning, without_reranker
 from assistant.wiring.servers import Servers
 from assistant.wiring.turns import check_prices
 from contracts.enums import DraftBy, Entailment, Language, Source
@@ -41,7 +40,6 @@ from language.figures.counted import count_noun
 if TYPE_CHECKING:
     from adapters.drafting.model import ModelDrafter
     from adapters.index.ranking.embedder import Embedder
-    from adapters.index.ranking.rerank import Reranker
     from adapters.models.access import ModelAccess
     from adapters.planning.model import ModelPlanner
 
@@ -116,8 +114,7 @@ def _look(profile: str | None) -> Iterator[Diagnosis]:
     if deployed.profile.lookups_of(Source.NEO4J):
         yield _careful("graph", _graph, deployed)
     yield _careful("embeddings", _embeddings, deployed)
-    if reading := reranker(deployed.settings):
-        yield _careful("reranker", partial(_reranker, reading), deployed)
+    yield _careful("reranker", _reranker, deployed)
     if deployed.settings.entailment.url:
         yield _careful("entailment", _entailment, deployed)
     yield _careful("hand-offs", _hand_offs, deployed)
@@ -232,11 +229,18 @@ def _without_vectors(deployed: Deployment, question: str) -> str:
     return f"; but {reply.trace.degraded.removeprefix('embeddings: ')}" if reply.trace.degraded else ""
 
 
-def _reranker(model: Reranker, deployed: Deployment) -> Diagnosis:
-    settings = deployed.settings.reranker
-    question = _QUESTIONS[min(settings.languages)]
+def _reranker(deployed: Deployment) -> Diagnosis:
+    from adapters.index.ranking.local.reranker import LocalReranker
+
+    settings, model = deployed.settings.reranker, reranker(deployed.settings)
+    if model is None:
+        return Diagnosis("reranker", True, without_reranker(deployed.settings))
+    local = isinstance(model, LocalReranker)
+    languages = model.languages if local else settings.languages
+    question = _QUESTIONS[min(languages)]
     asyncio.run(model.scores(question, [question]))
-    return Diagnosis("reranker", True, f"{_describe_model(settings)}; as {settings.shape}")
+    here = f"{model.name} in this process, for {', '.join(sorted(languages))}" if local else ""
+    return Diagnosis("reranker", True, here or f"{_describe_model(settings)}; as {settings.shape}")
 
 
 def _entailment(deployed: Deployment) -> Diagnosis:

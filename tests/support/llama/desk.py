@@ -238,6 +238,7 @@ class Desk:
             {
                 "GUARDIAN_DATA_DIR": str(self.folder / "data"),
                 "GUARDIAN_EMBEDDER": "off",
+                "GUARDIAN_RERANKER": "off",
                 "GUARDIAN_MODEL": "tiny",
                 "OPENAI_BASE_URL": self.model.url,
                 "GUARDIAN_PLAN_TOKENS": "1500",

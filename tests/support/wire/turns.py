@@ -37,6 +37,7 @@ async def graph_on(
     environment = {
         "GUARDIAN_DATA_DIR": str(data),
         "GUARDIAN_EMBEDDER": "off",
+        "GUARDIAN_RERANKER": "off",
         "GUARDIAN_MODEL": "fake-model",
         "OPENAI_BASE_URL": server.url,
         "GUARDIAN_MODEL_TIMEOUT": "20",

@@ -11,104 +11,44 @@
     "model.onnx" = "..."
     "tokenizer.json" = "..."
 
-The graph accepts `input_ids` and, if it declares them, `attention_mask` and `token_type_ids`, each of one text. Its
-first output has a vector for each piece, or one for the text. `onnxruntime` runs it; `tokenizers` splits texts into
-pieces.
+The first output of the graph has a vector for each piece, or one for the text.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Final, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field
 
-from adapters.index.ranking.local.loading import Once, sha256_of
-from contracts.enums import FaultKind, Language
-from contracts.errors import ConfigError, ServerFault
+from adapters.index.ranking.local.loading import Once
+from adapters.index.ranking.local.onnx_folder import Manifest, ModelFolder, OnnxModel, short_message
+from contracts.enums import Language
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from tokenizers import Tokenizer
 
 MANIFEST: Final = "embedder.toml"
-TOKENIZER: Final = "tokenizer.json"
-PACKAGES: Final = ("onnxruntime", "tokenizers")
-INSTALL: Final = 'Install them: `pip install "guardian-assistant[meaning-own]"`.'
-_KNOWN_INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
 _OF_PIECES: Final = 3
 """Axes of an output that has a vector for each piece; one for the text has one less."""
 
-_Text = Annotated[str, Field(min_length=1)]
 
-
-class Manifest(BaseModel):
-    """The manifest of a folder.
+class EmbedderManifest(Manifest):
+    """The manifest of an embedding model.
 
     Attributes:
-        graph: The file of the graph.
         words_share: The weight of the words if both rank, 0 to 1.
-        longest: How many pieces of a text are read.
-        sha256: Digests of files of the folder, in hexadecimal; the graph and the tokenizer are among them.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: _Text
-    languages: Annotated[frozenset[Language], Field(min_length=1)]
     dimension: Annotated[int, Field(ge=1, le=100_000)]
     pooling: Literal["mean", "cls", "none"]
-    graph: _Text = "model.onnx"
     query_prefix: str = ""
     text_prefix: str = ""
     words_share: Annotated[float, Field(ge=0, le=1)] = 0.5
-    longest: Annotated[int, Field(ge=2, le=100_000)] = 512
-    sha256: Mapping[_Text, Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$")]]
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        for name in (self.graph, TOKENIZER):
-            if name not in self.sha256:
-                raise ValueError(f"[sha256] has no {name!r}")
-        for name in self.sha256:
-            if Path(name).name != name:
-                raise ValueError(f"{name!r} is not the name of a file in the folder")
-        return self
-
-    @classmethod
-    def read(cls, folder: Path) -> Manifest:
-        """Read the manifest of a folder.
-
-        Raises:
-            ConfigError: There is no manifest, or it is not valid.
-        """
-        path = folder / MANIFEST
-        try:
-            return cls.model_validate(tomllib.loads(path.read_text("utf-8")))
-        except OSError as error:
-            raise ConfigError(
-                f"GUARDIAN_EMBEDDER names the folder {folder}, and its {MANIFEST} cannot be read ({error.strerror}).",
-                f"Write {MANIFEST} there, as the page on dense search says, or name another folder.",
-            ) from error
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise ConfigError(
-                f"In {path} {where or 'something'} is wrong: {first['msg']}.", "Correct it there."
-            ) from None
-        except ValueError as error:
-            raise ConfigError(f"{path} is no TOML in UTF-8: {error}.", "Correct it there.") from None
-
-
-def missing_packages() -> list[str]:
-    """Return the packages that have to be installed; nothing is loaded."""
-    return [name for name in PACKAGES if find_spec(name) is None]
 
 
 class FolderModel:
@@ -119,17 +59,11 @@ class FolderModel:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._manifest = Manifest.read(folder)
-        if missing := missing_packages():
-            raise ConfigError(
-                f"GUARDIAN_EMBEDDER names the folder {folder}, and what runs its model is not installed: "
-                f"{', '.join(missing)}.",
-                INSTALL,
-            )
+        self._folder = ModelFolder(folder, "embedding model", "GUARDIAN_EMBEDDER", MANIFEST)
+        self._manifest = self._folder.read_manifest(EmbedderManifest)
         made_by = self._manifest.model_dump_json(exclude={"words_share", "languages"})
         self._name = f"{self._manifest.name} {sha256(made_by.encode()).hexdigest()[:8]}"
-        self._loaded: Once[_LoadedModel] = Once()
+        self._loaded: Once[OnnxModel] = Once()
 
     @property
     def name(self) -> str:
@@ -155,79 +89,15 @@ class FolderModel:
         """
         import numpy as np
 
-        loaded = self._loaded.get(self._load)
-        return np.stack([loaded.vector(text) for text in texts])
+        model = self._loaded.get(self._load)
+        return np.stack([self._vector(model, text) for text in texts])
 
-    def _load(self) -> _LoadedModel:
-        for name, digest in self._manifest.sha256.items():
-            self._check(self._folder / name, digest.lower())
-        try:
-            loaded = _LoadedModel.of(self._folder, self._manifest)
-        except ServerFault:
-            raise
-        except Exception as error:  # what the two packages raise has no class in common
-            why = " ".join(str(error).split())[:300].rstrip(".")
-            raise self._fault(
-                f"cannot be loaded: {why}", "Export it again, and write the new digests into the manifest."
-            ) from error
-        loaded.vector("loaded")
-        return loaded
+    def _load(self) -> OnnxModel:
+        model = self._folder.load(self._manifest)
+        self._vector(model, "loaded")
+        return model
 
-    def _check(self, path: Path, digest: str) -> None:
-        try:
-            found = sha256_of(path)
-        except OSError as error:
-            raise self._fault(
-                f"lacks {path.name} ({error.strerror})", f"Put it there, or name it otherwise in {MANIFEST}."
-            ) from error
-        if found != digest:
-            raise self._fault(
-                f"has another {path.name} than its manifest says",
-                f"Put the right file there; or, where this is the one that you want, write its sha256 into {MANIFEST}: "
-                f"{found}.",
-            )
-
-    def _fault(self, what: str, way_out: str) -> ServerFault:
-        return _fault(self._folder, what, way_out)
-
-
-def _fault(folder: Path, what: str, way_out: str) -> ServerFault:
-    return ServerFault(f"The embedding model in {folder} {what}.", way_out, kind=FaultKind.NOT_AS_ASKED)
-
-
-class _LoadedModel:
-    """A graph and what makes its input of a text."""
-
-    def __init__(self, folder: Path, manifest: Manifest, graph: Any, tokenizer: Tokenizer) -> None:
-        self._folder = folder
-        self._manifest = manifest
-        self._graph = graph
-        self._tokenizer = tokenizer
-        self._inputs: list[str] = [node.name for node in graph.get_inputs()]
-
-    @classmethod
-    def of(cls, folder: Path, manifest: Manifest) -> Self:
-        import onnxruntime
-        from tokenizers import Tokenizer
-
-        runtime: Any = onnxruntime  # ships without types
-        options = runtime.SessionOptions()
-        # As for the other models: two threads on a busy machine wait for each other.
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        graph = runtime.InferenceSession(str(folder / manifest.graph), options, providers=["CPUExecutionProvider"])
-        tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(manifest.longest)
-        unknown = [node.name for node in graph.get_inputs() if node.name not in _KNOWN_INPUTS]
-        if unknown:
-            raise _fault(
-                folder,
-                f"asks for {', '.join(unknown)}, which nothing here gives",
-                f"Export it with no other inputs than {', '.join(_KNOWN_INPUTS)}.",
-            )
-        return cls(folder, manifest, graph, tokenizer)
-
-    def vector(self, text: str) -> NDArray[np.float32]:
+    def _vector(self, model: OnnxModel, text: str) -> NDArray[np.float32]:
         """Return the vector of a text.
 
         Raises:
@@ -235,18 +105,15 @@ class _LoadedModel:
         """
         import numpy as np
 
-        pieces = self._tokenizer.encode(text)
-        given = {"input_ids": pieces.ids, "attention_mask": pieces.attention_mask, "token_type_ids": pieces.type_ids}
-        fed = {name: np.array([given[name]], np.int64) for name in self._inputs}
         try:
-            made: Any = self._graph.run(None, fed)[0]
+            found = model.run(text)
         except Exception as error:  # the package's errors have no class in common
-            why = " ".join(str(error).split())[:300].rstrip(".")
-            raise self._fault(f"cannot read a text: {why}", "See that graph and tokenizer belong together.") from error
-        found = np.asarray(made, np.float32)
+            raise self._folder.fault(
+                f"cannot read a text: {short_message(error)}", "See that graph and tokenizer belong together."
+            ) from error
         pooled = self._pool(found) if found.size else np.zeros(self._manifest.dimension, np.float32)
         if pooled.shape != (self._manifest.dimension,) or not np.isfinite(pooled).all():
-            raise self._fault(
+            raise self._folder.fault(
                 f"makes an output of the shape {list(found.shape)}, which is no vector of {self._manifest.dimension} "
                 f"numbers by the pooling {self._manifest.pooling!r}",
                 f"Correct dimension or pooling in {MANIFEST}: mean or cls where there is a vector for each piece, none "
@@ -260,9 +127,6 @@ class _LoadedModel:
         if self._manifest.pooling == "none" or made.ndim != _OF_PIECES:
             return made[0] if made.ndim == _OF_PIECES - 1 and self._manifest.pooling == "none" else made
         return made[0].mean(axis=0) if self._manifest.pooling == "mean" else made[0, 0]
-
-    def _fault(self, what: str, way_out: str) -> ServerFault:
-        return _fault(self._folder, what, way_out)
 
 
 @cache
