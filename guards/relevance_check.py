@@ -64,11 +64,9 @@ _MOST_NEARNESS: Final = 4.0
 """Standard deviations; beyond, a small knowledge base would be sure of anything."""
 _MOST_AHEAD: Final = 3.0
 """Logits; what is further ahead is not surer."""
-_ANSWERS: Final = 0.0
-"""The logit of a reranker from which words that a page lacks do not speak against it."""
-_HARDLY_READ: Final = -2.0
-"""The logit of a reranker below which a page is not sure, however far it is ahead: of six answers that were stated there,
-three were beside the question."""
+_ANSWERS: Final = -2.0
+"""The logit of a reranker from which words that a page lacks do not speak against it; below, it is not sure, however far it is
+ahead: of six answers that were stated there, three were beside the question."""
 _LEAST_LEAD: Final = 0.05
 """How far a passage must be ahead, as a share of the top score; else another one may answer as well."""
 _MOST_WITHOUT_LEAD: Final = 0.6
@@ -448,9 +446,8 @@ def _judge_page(
         estimate = min(estimate, _MOST_WITHOUT_LEAD)
     estimate = _add_reading(estimate, own, ranking, question.cited)
     odds = max(_odds_of_cited(own, question.cited), default=None)
-    if odds is not None and odds < _HARDLY_READ:
-        estimate = min(estimate, _MOST_WITHOUT_LEAD)
     answers = odds is not None and odds >= _ANSWERS
+    estimate = estimate if answers or odds is None else min(estimate, _MOST_WITHOUT_LEAD)
     return _CitedPage(estimate, _share(weights, page), _as_said(missing, ranking.query), near, answers)
 
 
