@@ -82,9 +82,9 @@ _HARDLY: Final = 0.4
 _MUCH: Final = 0.8
 """The share of the weightiest word's weight from which a word says much."""
 _NAME: Final = re.compile(
-    r"(?<![\w.])(?:[A-Z][A-Z0-9]{1,15}|[A-Z][a-z]+[A-Z]\w{0,30})(?![\w.])|(?<=[a-zа-яё,] )[A-Z][a-z]{2,30}(?![\w.])"
+    r"(?<![\w.])(?:[A-Z][A-Z0-9]{1,15}|[A-Z][a-z]+[A-Z]\w{0,30}|[a-z]{1,3}[A-Z][A-Za-z]{1,30})(?![\w.])|(?<=[a-zа-яё,] )[A-Z][a-z]{2,30}(?![\w.])"
 )
-"""An abbreviation, a name with a capital inside, or a word with one inside a sentence: SSO, FedEx, in Jira."""
+"""An abbreviation, a name with a capital inside, or a word with one inside a sentence: SSO, FedEx, iPad, in Jira."""
 _NAME_RU: Final = re.compile(
     r"(?<![\w.])(?:(?<!\d[ \u00a0])[А-ЯЁ]{2,10}|\d{1,2}[А-ЯЁ]{1,3}|[А-ЯЁ][а-яё]+[А-ЯЁ]\w{0,30})(?!\w)|(?<=[a-zа-яё,] )[А-ЯЁ][а-яё]{2,30}(?!\w)"
 )
@@ -94,6 +94,10 @@ _EVERYDAY: Final = _WORDING.pattern("everyday")
 _PERSON_RU: Final = _WORDING.pattern("person_ru")
 _CAPITALS: Final = 0.5
 """The share of words with a capital from which capitals say nothing: "HOW DO I LOG IN", "Delete A Conversation"."""
+
+
+_LONG_WORD: Final = 4
+"""Letters; titles write shorter words without a capital."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -620,9 +624,10 @@ def _nearness(own: Sequence[_RankedPassage], others: Sequence[_RankedPassage], s
 
 def names_in(text: str, ignored: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """Return the abbreviations and names of a text that have no synonyms, each once."""
-    # The first word has a capital anyway.
-    said = re.findall(r"[^\W\d_]{2,}", text)[1:]
-    if sum(word[0].isupper() for word in said) > _CAPITALS * len(said) and len(said) > 1:
+    first, *said = re.findall(r"[^\W\d_]{2,}", text) or [""]
+    # The first word has a capital anyway. Where longer words have none, capitals are no way of writing.
+    lower = any(word[0].islower() and len(word) >= _LONG_WORD for word in (first, *said) if word)
+    if sum(word[0].isupper() for word in said) > _CAPITALS * len(said) and len(said) > 1 and not lower:
         return ()
     text = _EVERYDAY.sub(" ", text)
     names = dict.fromkeys((*_NAME.findall(_CALENDAR.sub(" ", text)), *_NAME_RU.findall(_PERSON_RU.sub(" ", text))))

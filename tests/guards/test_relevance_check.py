@@ -354,6 +354,9 @@ def test_a_text_without_a_duration_is_no_answer_to_how_long() -> None:
 def test_months_are_no_names() -> None:
     """English writes them with a capital, and no page has to have them."""
     assert names_in("What does the schedule do in February, in Jira?") == ("Jira",)
+    assert names_in("does Calc have XLOOKUP?") == ("Calc", "XLOOKUP")
+    assert names_in("can I sync it with my iPad") == ("iPad",)
+    assert names_in("How To Sync The Data") == ()
 
 
 def test_an_answer_that_does_for_one_part_is_drafted_again_without_the_doubtful_one() -> None:
