@@ -80,10 +80,12 @@ def select_evidence(
 def scores_by_query(traces: Sequence[QueryTrace], queries: list[str]) -> tuple[Mapping[str, float], ...]:
     """Return for each query the best score that a reranker gave each passage for it, by ref; nothing if it read none.
 
-    A trace whose query was refined belongs to the query that it is most like.
+    A trace whose query was refined belongs to the query that it is most like. If the scale of some scores is known, only
+    these count: a turn may go on with another reranker.
     """
     found: list[dict[str, float]] = [{} for _ in queries]
-    for trace in traces if queries else ():
+    counted = [trace for trace in traces if trace.odds] or traces
+    for trace in counted if queries else ():
         own = found[likest(trace.query, queries)]
         for row in trace.passages:
             if row.rerank_score_raw is not None:

@@ -6,7 +6,7 @@ the question. It depends on the search rank of the cited page and on the cited s
     logit p = -3.4 + 7.1 margin + 3.7 coverage - 1.0 aside                 by words
     logit p = -2.4 + 5.5 margin + 3.3 coverage - 1.0 aside - 0.9 behind    by words and meaning
     logit q = -2.5 + 0.7 logit p + 5.8 sentence + 1.4 heading              if a model here compares texts, too
-    logit r = 0.2 + 0.57 logit q + 0.45 ahead                              if a model here has read the passages, too
+    logit r = -0.2 + 0.57 logit q + 0.45 ahead                             if a model here has read the passages, too
 
     margin     of the page's best score to the best of another page, as a share of the top score: -1 to 1
     coverage   share of the question's content words that the cited passages of the page have, weighted by idf: 0 to 1
@@ -23,7 +23,7 @@ for three manuals that were new to the project: with the weights from the other 
 estimate q is at most .6: a third of such drafts was wrong, whatever the other figures. A heading that is the question,
 and the only one, makes q at least .9. The weights of r are fitted on 255 drafts for seven English manuals, which readers
 graded or which have the labelled sentences: with the weights from the other manuals, r has a mean AUC of .77 and q of
-.73 (docs/decisions.md, 87).
+.73; its constant is 0.4 less than fitted, because drafts between the two were wrong too often (docs/decisions.md, 87).
 By words only, margin and coverage have the earlier weights fitted on questions. There, a page that lacks a weighty word
 of the question is never sure, because nothing else supports it.
 """
@@ -57,7 +57,7 @@ _A = RequiredAction
 _WORDS: Final = (-3.4, 7.1, 3.7)
 _MEANING: Final = (-2.4, 5.5, 3.3)
 _NEARNESS: Final = (-2.5, 0.7, 5.8, 1.4)
-_READING: Final = (0.2, 0.57, 0.45)
+_READING: Final = (-0.2, 0.57, 0.45)
 _OF_ASIDE: Final = -1.0
 _OF_BEHIND: Final = -0.9
 _MOST_NEARNESS: Final = 4.0
@@ -65,8 +65,9 @@ _MOST_NEARNESS: Final = 4.0
 _MOST_AHEAD: Final = 3.0
 """Logits; what is further ahead is not surer."""
 _ANSWERS: Final = -2.0
-"""The logit of a reranker from which words that a page lacks do not speak against it; below, it is not sure, however far it is
-ahead: of six answers that were stated there, three were beside the question."""
+"""The logit of a reranker from which words that a page lacks do not speak against it."""
+_SURE_UNREAD: Final = 0.9
+"""Below that logit, an estimate under this one is at most `_MOST_WITHOUT_LEAD`: of five such answers, three were wrong."""
 _LEAST_LEAD: Final = 0.05
 """How far a passage must be ahead, as a share of the top score; else another one may answer as well."""
 _MOST_WITHOUT_LEAD: Final = 0.6
@@ -451,7 +452,8 @@ def _judge_page(
     estimate = _add_reading(estimate, own, ranking, question.cited)
     odds = max(_odds_of_cited(own, question.cited), default=None)
     answers = odds is not None and odds >= _ANSWERS
-    estimate = estimate if answers or odds is None else min(estimate, _MOST_WITHOUT_LEAD)
+    if odds is not None and not answers and estimate < _SURE_UNREAD:
+        estimate = min(estimate, _MOST_WITHOUT_LEAD)
     return _CitedPage(estimate, _share(weights, page), _as_said(missing, ranking.query), near, answers)
 
 

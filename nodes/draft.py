@@ -116,14 +116,16 @@ def _request(state: DraftView, profile: Profile) -> DraftRequest:
     """Return what any drafter needs, the first time as the last."""
     question, plan = state["question"], state["sgr_plan"]
     traces = [QueryTrace.model_validate(trace) for trace in state["query_traces"]]
-    asked = _sure_queries(plan["subqueries"], state["guardian"])
+    queries = list(plan["subqueries"])
+    asked = _sure_queries(queries, state["guardian"])
+    read = scores_by_query(traces, queries)
     return DraftRequest(
         question=question["text"],
         language=Language(question["language"]),
         request_type=RequestType(state["request_type"]),
         intent=plan["user_intent"],
         subqueries=tuple(rephrase(asked, profile.synonyms)),
-        read=scores_by_query(traces, asked),
+        read=tuple(read[queries.index(query)] for query in asked) if read else (),
         odds=any(trace.odds for trace in traces),
         evidence=tuple(EvidenceItem.model_validate(item) for item in state["evidence"]),
         spec=ArchitectSpec.model_validate(state["architect_spec"]),

@@ -145,14 +145,16 @@ def pick_units(candidates: list[Unit], request: DraftRequest, ignored: frozenset
 def _list_tried(ranked: list[ScoredUnit], weights: _Weights, request: DraftRequest, number: int) -> list[ScoredUnit]:
     """Return the units that may answer a question, best first: those near the best score of the words.
 
-    If a model has read the passages with the question, it says which passage; the words say which units of it.
+    If a model has read the passages with the question, it says which passage, unless it holds none for an answer; the words
+    say which units of it.
     """
     read = request.read[number] if request.read else dict[str, float]()
     if read and ranked and not _asked_for(ranked[0].unit, weights, request):
         scores = {scored.unit.source: read.get(request.evidence[scored.unit.source - 1].ref) for scored in ranked}
         known = {source: score for source, score in scores.items() if score is not None}
         best = max(known, key=lambda source: known[source], default=0)
-        ranked = [scored for scored in ranked if scored.unit.source == best] or ranked
+        if known and (not request.odds or known[best] >= _ANSWERS):
+            ranked = [scored for scored in ranked if scored.unit.source == best]
     return [scored for scored in ranked if scored.score >= _SECOND_BEST * ranked[0].score][:_MOST_TRIED]
 
 
@@ -248,10 +250,10 @@ def _covers(
 ) -> bool:
     """Whether a unit with its headings has enough of the question's words, and its passage enough of all.
 
-    A passage that a model has read and finds to answer needs none of them.
+    A passage that a model has read and holds for an answer needs none of them, unless the question is a single word.
     """
     unit = scored.unit
-    if _asked_for(unit, weights, request) or _reads_as_answer(scored, request):
+    if _asked_for(unit, weights, request) or (len(weights.of) > 1 and _reads_as_answer(scored, request)):
         return True
     own = unit.words | unit.heading_words
     if len(weights.of) == 1 and not unit.heading_words.issuperset(weights.of):

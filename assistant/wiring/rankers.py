@@ -105,28 +105,28 @@ def reranker(settings: Settings) -> Reranker | None:
     """
     from adapters.index.ranking.local import reranker as local
 
-    chosen = settings.reranker.name
+    chosen, timeout_s = settings.reranker.name, settings.reranker.timeout_s
     if chosen == "off":
         return None
     if chosen not in ("auto", "minilm"):
-        return local.LocalReranker(local.folder_reranker(Path(chosen).expanduser().resolve()))
+        return local.LocalReranker(local.folder_reranker(Path(chosen).expanduser().resolve()), timeout_s)
     if chosen == "auto" and settings.reranker.url:
         from adapters.index.ranking.http_reranker import HttpReranker
 
         return HttpReranker(access_of(settings, settings.reranker), settings.reranker.shape)
     if local.is_installed():
-        return _minilm()
+        return _minilm(timeout_s)
     if chosen == "minilm":
         raise ConfigError("GUARDIAN_RERANKER is 'minilm', and that model is not installed.", local.INSTALL)
     return None
 
 
 @cache
-def _minilm() -> LocalReranker:
+def _minilm(timeout_s: float) -> LocalReranker:
     """Return the one of this process: its scores are kept for all sources."""
     from adapters.index.ranking.local import reranker as local
 
-    return local.LocalReranker(local.minilm())
+    return local.LocalReranker(local.minilm(), timeout_s)
 
 
 def without_reranker(settings: Settings) -> str:

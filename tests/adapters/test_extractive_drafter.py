@@ -1087,12 +1087,18 @@ PAGES_READ = (
     ("read", "odds", "quoted"),
     [
         ((-6.0, 2.0), True, 2),
-        ((-6.0, -5.0), True, None),
+        ((-6.0, -5.0), True, 1),
         ((-6.0, 2.0), False, None),
         ((3.0, 2.0), True, 1),
         (None, False, 1),
     ],
-    ids=["an answer without its words", "no answer", "on a scale of its own", "an answer with its words", "unread"],
+    ids=[
+        "an answer without its words",
+        "no answer: the words decide",
+        "on a scale of its own",
+        "an answer with its words",
+        "unread",
+    ],
 )
 async def test_a_model_that_has_read_the_passages_says_which_one_answers(
     read: tuple[float, float] | None, odds: bool, quoted: int | None
@@ -1102,3 +1108,10 @@ async def test_a_model_that_has_read_the_passages_says_which_one_answers(
     scores = ({item.ref: score for item, score in zip(items, read, strict=True)},) if read else ()
     draft = await drafted(READ, items=items, read=scores, odds=odds)
     assert [int(number) for number in re.findall(r"\[(\d)\]", draft.text)] == ([quoted] if quoted else [])
+
+
+async def test_a_single_word_is_not_answered_by_a_mention_in_passing_whatever_a_model_says() -> None:
+    """Its section must be about it: a word by itself reads as a question about any passage that has it."""
+    items = evidence("Press the button, and wait for the printer.", title="Labels", heading="Sending")
+    read = ({items[0].ref: 3.0},)
+    assert (await drafted("printer", items=items, read=read, odds=True)).kind is DraftKind.ABSTENTION

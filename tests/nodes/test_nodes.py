@@ -26,6 +26,7 @@ from contracts.enums import (
     ModerationState,
     OnUnavailable,
     Outcome,
+    PartStatus,
     PlanTrace,
     RequestType,
     RequiredAction,
@@ -37,9 +38,10 @@ from contracts.enums import (
     Verdict,
 )
 from contracts.errors import InputError, ModerationUnavailable, NotJudged, PlanningFailed, SourceUnavailable
+from contracts.evidence import PassageTrace, QueryTrace
 from contracts.ports import Draft, DraftRequest, Exchange, PlanRequest, SearchRequest
 from contracts.profile import PolicyRule
-from contracts.report import ModerationResult
+from contracts.report import ModerationResult, PartFinding
 from contracts.state import fresh_turn
 from nodes.moderation import moderation
 from nodes.retry_bump import retry_bump
@@ -578,6 +580,26 @@ async def test_a_retry_tells_the_drafter_why() -> None:
     assert request.actions == (RequiredAction.REGENERATE_DRAFT,)
     assert request.previous == "It boils at 999 degrees [1]."
     assert state["draft_answer"] == ANSWER
+
+
+async def test_each_question_keeps_the_scores_of_its_own_passages_when_another_is_given_up() -> None:
+    """Of two questions, one was not surely answered and is drafted no more: what was read for it does not count for the other."""
+    queries = ["Where is the tap?", "When does the kettle boil?"]
+    bound = ports(planned=plan(subqueries=queries))
+    state = await play(begin_turn(), bound, *UP_TO_THE_VERDICT[:4])
+    read = [
+        QueryTrace(query=query, source=Source.DOC, passages=(PassageTrace(ref=ref, rerank_score_raw=score),), odds=True)
+        for query, ref, score in zip(queries, ("doc:2#0", "doc:1#0"), (5.0, 1.0), strict=True)
+    ]
+    state["query_traces"] = [trace.model_dump(mode="json") for trace in read]
+    parts = [
+        PartFinding(text=query, status=status)
+        for query, status in zip(queries, (PartStatus.PARTLY, PartStatus.ANSWERED), strict=True)
+    ]
+    state["guardian"] = {"parts": [part.model_dump(mode="json") for part in parts]}
+    await call("draft", state, bound["draft"])
+    request = bound["draft"]["drafter"].requests[-1]
+    assert (request.subqueries, request.read, request.odds) == ((queries[1],), ({"doc:1#0": 1.0},), True)
 
 
 async def test_a_drafter_that_wants_to_search_is_heard_twice_a_turn() -> None:

@@ -6,6 +6,9 @@ New: the folder's graph is a real one that `onnxruntime` runs, of a few hundred 
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -29,6 +32,7 @@ PAGES = {
     "b.md": "# Evening\n\nIn the evening roses get their water.\n",
     "c.md": "# Вечер\n\nВечером розы (roses) поливают водой.\n",
 }
+ROOT = Path(__file__).resolve().parents[2]
 WORDS = {"[UNK]": 0.0, "water": 9.0, "roses": 1.0}
 
 
@@ -79,6 +83,42 @@ def test_no_pair_is_read_twice() -> None:
     assert asyncio.run(model.scores("q", ["one", "three"])) == [3.0, 5.0]
     assert asyncio.run(model.scores("q", ["three", "four", "one"])) == [5.0, 4.0, 3.0]
     assert read == ["one", "three", "four"]
+
+
+def test_a_model_that_is_too_slow_leaves_the_order(knowledge: KnowledgeBase) -> None:
+    """The documents are there all the same, and the trace says which setting to change."""
+
+    class Slow:
+        name, languages, tells_odds = "slow", frozenset({Language.EN}), False
+
+        def score(self, query: str, text: str) -> float:
+            time.sleep(0.2)
+            return 0.0
+
+    source = RerankedSource(DocumentSource(knowledge), LocalReranker(Slow(), timeout_s=0.05))
+    found = asyncio.run(source.search(SearchRequest("roses")))
+    assert keys(found) == keys(ask(knowledge, None))
+    assert "GUARDIAN_RERANK_TIMEOUT" in found.trace.degraded
+
+
+def test_a_process_that_ends_while_a_pair_is_read_ends_in_peace() -> None:
+    """Whoever cancels a turn and leaves is not told of an abort inside the model."""
+    script = (
+        "import asyncio\n"
+        "from adapters.index.ranking.local.reranker import LocalReranker, minilm\n"
+        "async def main():\n"
+        "    model = LocalReranker(minilm())\n"
+        "    await model.scores('loaded', ['loaded'])\n"
+        "    reading = [asyncio.ensure_future(model.scores(f'why {n}', ['word ' * 400])) for n in range(8)]\n"
+        "    await asyncio.sleep(0.01)\n"
+        "    for each in reading: each.cancel()\n"
+        "asyncio.run(main())\n"
+    )
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def _other_graph(path: Path) -> None:

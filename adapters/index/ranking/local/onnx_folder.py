@@ -6,6 +6,8 @@ declares them, `attention_mask` and `token_type_ids`, each of one text, or of on
 
 from __future__ import annotations
 
+import atexit
+import threading
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -154,6 +156,37 @@ class UnknownInputs(ValueError):
     """A graph asks for inputs that nothing here gives; the text names them."""
 
 
+class _Runs:
+    """The runs of graphs that are under way: a process that ends inside one is aborted, so its end waits for them."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._count = 0
+        self._ending = False
+
+    def __enter__(self) -> None:
+        with self._changed:
+            if self._ending:
+                raise RuntimeError("the process ends")
+            self._count += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._count -= 1
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        with self._changed:
+            self._ending = True
+            self._changed.wait_for(lambda: self._count == 0, _LONGEST_END_S)
+
+
+_LONGEST_END_S: Final = 10.0
+"""Seconds that the end of a process waits for a graph; a pair of texts takes a tenth of one."""
+_RUNS: Final = _Runs()
+atexit.register(_RUNS.end)
+
+
 class OnnxModel:
     """A graph, and the tokenizer that makes its input of a text."""
 
@@ -177,7 +210,8 @@ class OnnxModel:
         options = runtime.SessionOptions()
         # As for the other models: two threads on a busy machine wait for each other.
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        session = runtime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+        with _RUNS:
+            session = runtime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
         pieces = Tokenizer.from_file(str(tokenizer))
         pieces.no_padding()
         pieces.enable_truncation(longest)
@@ -196,7 +230,8 @@ class OnnxModel:
 
         pieces = self._tokenizer.encode(text, pair)
         given = {"input_ids": pieces.ids, "attention_mask": pieces.attention_mask, "token_type_ids": pieces.type_ids}
-        made: Any = self._graph.run(None, {name: np.array([given[name]], np.int64) for name in self._inputs})[0]
+        with _RUNS:
+            made: Any = self._graph.run(None, {name: np.array([given[name]], np.int64) for name in self._inputs})[0]
         return np.asarray(made, np.float32)
 
 

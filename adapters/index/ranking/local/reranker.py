@@ -18,6 +18,7 @@ The first output of the graph is one number for a pair of texts: the higher, the
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 import threading
@@ -46,6 +47,7 @@ from language.words import detect
 
 LONGEST_TEXT: Final = 2000
 """Characters of a passage that are read, and of a query at most half as many; few passages have more."""
+TIMEOUT_S: Final = 10.0
 KEPT_SCORES: Final = 4_000
 """Scores that are kept, those that were asked for last: a retry asks for most of them again."""
 MANIFEST: Final = "reranker.toml"
@@ -88,10 +90,12 @@ class LocalReranker:
 
     Args:
         model: The model.
+        timeout_s: Seconds for all passages of one query.
     """
 
-    def __init__(self, model: PairModel) -> None:
+    def __init__(self, model: PairModel, timeout_s: float = TIMEOUT_S) -> None:
         self._model = model
+        self._timeout_s = timeout_s
         self._known: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._keeping = threading.Lock()
 
@@ -112,7 +116,15 @@ class LocalReranker:
 
     async def scores(self, query: str, texts: Sequence[str], made: list[ModelCall] | None = None) -> list[float]:
         # One by one: whoever gives up waits for no more of them, and a batch would be padded to its longest.
-        return [await in_thread(self._score, query[: LONGEST_TEXT // 2], text[:LONGEST_TEXT]) for text in texts]
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return [await in_thread(self._score, query[: LONGEST_TEXT // 2], text[:LONGEST_TEXT]) for text in texts]
+        except TimeoutError:
+            raise ServerFault(
+                f"The reranker {self.name} did not read {len(texts)} passages in {self._timeout_s:g} s.",
+                "Raise GUARDIAN_RERANK_TIMEOUT, or lower GUARDIAN_RERANK_TOP.",
+                kind=FaultKind.DEADLINE,
+            ) from None
 
     def _score(self, query: str, text: str) -> float:
         pair = (query, text)
@@ -120,7 +132,7 @@ class LocalReranker:
             if pair in self._known:
                 self._known.move_to_end(pair)
                 return self._known[pair]
-        score = self._model.score(query, _words_of(text))
+        score = self._model.score(_as_text(query), _as_text(_words_of(text)))
         with self._keeping:
             self._known[pair] = score
             while len(self._known) > KEPT_SCORES:
@@ -131,6 +143,11 @@ class LocalReranker:
 def _words_of(text: str) -> str:
     """Return the words of a passage: its marks are a fifth of the pieces that the model would read, and say nothing to it."""
     return " ".join(_MARKS.sub(" ", plain(text)).split())
+
+
+def _as_text(text: str) -> str:
+    """Return a text that can be encoded: half a pair of surrogates is none."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 _MARKS: Final = re.compile(r"[#*|`>]+|-{3,}")
