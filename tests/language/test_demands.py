@@ -143,6 +143,7 @@ OF_A_QUESTION = [
     "Do you remember your PIN?",
     "Is this your card number?",
     "Will you pay 5000 rubles?",
+    "How long is your PIN and what is it?",
     "Вы помните пароль?",
     "Можете подтвердить код из SMS?",
     "Вы оплатите сейчас?",

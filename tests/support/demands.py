@@ -196,6 +196,8 @@ ASKS = [
 
 
 PLAIN_QUESTIONS = [
+    "How long will you be paying back a $20,000 loan if you pay $500 per month?",
+    "Как долго вы платите за подписку?",
     "When did the error appear?",
     "When was the file deleted?",
     "What error does the login page show?",
