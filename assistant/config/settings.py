@@ -279,7 +279,7 @@ class RerankerSettings(Group):
     shape: Literal["cohere", "tei"] = variable("GUARDIAN_RERANK_SHAPE", "cohere")(
         "What the server speaks: cohere (Jina's too), or tei.", "Язык сервера: cohere (он же у Jina) или tei."
     )
-    top: kinds.Whole = variable("GUARDIAN_RERANK_TOP", 12, least=1, most=200)(
+    top: kinds.Whole = variable("GUARDIAN_RERANK_TOP", 8, least=1, most=200)(
         "How many of the best passages of one query it puts in order.",
         "Сколько лучших фрагментов одного запроса она упорядочивает.",
     )
