@@ -41,7 +41,7 @@ from contracts.evidence import EvidenceItem, Fate, QueryTrace
 from contracts.reasons import Reason
 from contracts.report import Finding, PartFinding
 from language.actions import action_in, is_opposed, names_action
-from language.answer_types import AnswerType, answer_type, denial, has_value, tells_values
+from language.answer_types import AnswerType, answer_type, denial, has_value, tells_values, wants_yes_or_no
 from language.blocks import heading_text
 from language.claims import without_citations
 from language.lexicon import STATUS, asking_stems
@@ -137,13 +137,17 @@ class RelevanceQuestion:
 
 @dataclass(frozen=True, slots=True)
 class _CitedPage:
-    """A cited page, and how likely it answers one part; `answers` if a model has read it and holds it for an answer."""
+    """A cited page, and how likely it answers one part.
+
+    Attributes:
+        excused: Whether a model has read it and holds it for an answer: words that it lacks do not speak against it.
+    """
 
     estimate: float
     coverage: float
     missing: tuple[str, ...]
     near: float | None = 0.0
-    answers: bool = False
+    excused: bool = False
 
     @property
     def rank(self) -> tuple[bool, float]:
@@ -153,7 +157,7 @@ class _CitedPage:
     @property
     def lacks(self) -> bool:
         """Whether the page lacks a weighty word, which counts against it if only words were searched."""
-        return self.near is None and bool(self.missing) and not self.answers
+        return self.near is None and bool(self.missing) and not self.excused
 
 
 _NO_PAGE: Final = _CitedPage(0.0, 0.0, ())
@@ -329,7 +333,7 @@ def _part(
     names = tuple(name for name in names_in(own, question.ignored) if not _stands(name, pages, question, words))
     refs = tuple(item.ref for item in cited if item.document_key in pages)
     said = _text_with_titles(question, cited) if question.draft else ""
-    if names or (best.coverage < _LEAST_COVERAGE and (best.near or 0.0) < _NEAR and not best.answers):
+    if names or (best.coverage < _LEAST_COVERAGE and (best.near or 0.0) < _NEAR and not best.excused):
         status, missing = PartStatus.NOT_FOUND, names or best.missing
     elif is_opposed(own, said):
         status, missing = PartStatus.NOT_FOUND, (action_in(own) or "",)
@@ -454,7 +458,20 @@ def _judge_page(
     answers = odds is not None and odds >= _ANSWERS
     if odds is not None and not answers and estimate < _SURE_UNREAD:
         estimate = min(estimate, _MOST_WITHOUT_LEAD)
-    return _CitedPage(estimate, _share(weights, page), _as_said(missing, ranking.query), near, answers)
+    excused = answers and not _asks_whether_of(ranking.query, missing, words)
+    return _CitedPage(estimate, _share(weights, page), _as_said(missing, ranking.query), near, excused)
+
+
+def _asks_whether_of(query: str, missing: Iterable[str], words: _PassageStems) -> bool:
+    """Whether a yes-or-no question is about a thing that stands in no evidence: "does it work with fedex".
+
+    What a page says of other things is no answer to it. Other words for the action are no other thing.
+    """
+    question = find_question(query)
+    if not wants_yes_or_no(question):
+        return False
+    action = frozenset(stems(action_in(question) or ""))
+    return any(word not in action and not any(word in page for page in words.page.values()) for word in missing)
 
 
 def _share(weights: Mapping[str, float], there: Collection[str]) -> float:

@@ -47,6 +47,7 @@ _VALUES: Final = {
 }
 _DENIED: Final = _WORDING.pattern("denied")
 _LACKING: Final = _WORDING.pattern("lacking")
+_YES_OR_NO: Final = _WORDING.pattern("yes_or_no")
 
 
 def answer_type(question: str) -> AnswerType | None:
@@ -64,6 +65,11 @@ def has_value(text: str, kind: AnswerType) -> bool:
 def tells_values(kind: AnswerType) -> bool:
     """Whether a text without a value of a type is no answer: "when" may be told by what happens before, too."""
     return kind in _VALUES and kind is not AnswerType.TIME
+
+
+def wants_yes_or_no(question: str) -> bool:
+    """Whether a question wants a yes or a no first: "Can I ...", "Does it ..."."""
+    return _YES_OR_NO.search(question) is not None
 
 
 def denial(text: str) -> str:

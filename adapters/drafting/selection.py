@@ -12,7 +12,7 @@ from adapters.drafting.quotation import GOES_ON, LONG_BODY, section_of
 from contracts.enums import RequestType, RequiredAction, Source
 from contracts.ports import DraftRequest
 from language.actions import action_in, is_opposed, names_action
-from language.answer_types import AnswerType, answer_type, denial, has_value
+from language.answer_types import AnswerType, answer_type, denial, has_value, wants_yes_or_no
 from language.blocks import BlockKind
 from language.message import find_question
 from language.patterns import read_wording
@@ -70,7 +70,6 @@ _HOW = _WORDING.pattern("how")
 _REMEDY = _WORDING.pattern("remedy")
 _COMPLAINT = _WORDING.pattern("complaint")
 _OF_ITSELF = _WORDING.pattern("of_itself")
-_YES_OR_NO = _WORDING.pattern("yes_or_no")
 _WHO = _WORDING.pattern("who")
 _WARNS = _WORDING.pattern("warns")
 _OF_PAGES: Final = (Source.DOC, Source.POLICY)
@@ -168,7 +167,7 @@ def _score(unit: Unit, weights: _Weights, question: str, request: DraftRequest) 
     if _DEFINES.search(question) and unit.order == 0 and item.ref.endswith("#0"):
         # Pages say what a thing is in their first sentences.
         score += _OPENING_BONUS * weights.share(unit.heading_words)
-    elif _YES_OR_NO.search(question) and unit.order == 0 and unit.body is None:
+    elif wants_yes_or_no(question) and unit.order == 0 and unit.body is None:
         score += _YES_OR_NO_BONUS * weights.share(unit.heading_words)
     if _wants_steps(question, request):
         score += _remedies(unit)

@@ -142,6 +142,24 @@ def test_words_that_a_page_lacks_do_not_speak_against_what_reads_as_the_answer()
     )
 
 
+def test_a_thing_that_no_page_names_is_asked_for_in_vain_whatever_reads_as_an_answer() -> None:
+    """Whether it works with fedex is not said by a page about other carriers; other words for the action are no other thing."""
+    other = item("carriers", "It works with UPS.")
+    for query, words, status in (
+        ("does it work with fedex", {"work": 1.5, "fedex": 3.5}, FAILED),
+        ("how do I work with fedex", {"work": 1.5, "fedex": 3.5}, OK),
+        ("can I erase the carriers", {"eras": 3.5, "carrier": 1.5}, OK),
+    ):
+        rows = trace(query, (other, 20.0), (NOTES, 2.0), words=words, odds=True)
+        read = [
+            row.model_copy(update={"rerank_score_raw": raw})
+            for row, raw in zip(rows.passages, (4.0, -5.0), strict=True)
+        ]
+        traces = [rows.model_copy(update={"passages": tuple(read)})]
+        finding = found(parts=[query], traces=traces, evidence=[other, NOTES], cited=frozenset({other.ref}), sure=0.5)
+        assert finding.status is status, query
+
+
 def test_a_page_that_is_hardly_ahead_is_doubtful() -> None:
     """Nothing speaks against it, and too little for it: the draft is not tried again."""
     finding = found(traces=[trace(DELETE, (CHAT, 20.0), (NOTES, 19.0), words=WORDS)])
