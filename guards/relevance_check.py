@@ -66,8 +66,6 @@ _MOST_AHEAD: Final = 3.0
 """Logits; what is further ahead is not surer."""
 _ANSWERS: Final = -2.0
 """The logit of a reranker from which words that a page lacks do not speak against it."""
-_SURE_UNREAD: Final = 0.9
-"""Below that logit, an estimate under this one is at most `_MOST_WITHOUT_LEAD`: of five such answers, three were wrong."""
 _LEAST_LEAD: Final = 0.05
 """How far a passage must be ahead, as a share of the top score; else another one may answer as well."""
 _MOST_WITHOUT_LEAD: Final = 0.6
@@ -456,8 +454,6 @@ def _judge_page(
     estimate = _add_reading(estimate, own, ranking, question.cited)
     odds = max(_odds_of_cited(own, question.cited), default=None)
     answers = odds is not None and odds >= _ANSWERS
-    if odds is not None and not answers and estimate < _SURE_UNREAD:
-        estimate = min(estimate, _MOST_WITHOUT_LEAD)
     excused = answers and not _asks_whether_of(ranking.query, missing, words)
     return _CitedPage(estimate, _share(weights, page), _as_said(missing, ranking.query), near, excused)
 
