@@ -11,6 +11,7 @@ from contracts.evidence import EvidenceItem, Fate, PassageFate, QueryTrace
 from language.memo import remember
 from language.message import likest
 from language.truncation import cut_in_proportion
+from language.words import stems
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +81,16 @@ def select_evidence(
 def scores_by_query(traces: Sequence[QueryTrace], queries: list[str]) -> tuple[Mapping[str, float], ...]:
     """Return for each query the best score that a reranker gave each passage for it, by ref; nothing if it read none.
 
-    A trace whose query was refined belongs to the query that it is most like. If the scale of some scores is known, only
+    A trace whose query was refined belongs to the query that it is most like, and to none if it shares no word. If the scale of some scores is known, only
     these count: a turn may go on with another reranker.
     """
     found: list[dict[str, float]] = [{} for _ in queries]
     counted = [trace for trace in traces if trace.odds] or traces
     for trace in counted if queries else ():
-        own = found[likest(trace.query, queries)]
+        most_like = likest(trace.query, queries)
+        if trace.query != queries[most_like] and not set(stems(trace.query)) & set(stems(queries[most_like])):
+            continue
+        own = found[most_like]
         for row in trace.passages:
             if row.rerank_score_raw is not None:
                 own[row.ref] = max(row.rerank_score_raw, own.get(row.ref, row.rerank_score_raw))

@@ -90,6 +90,7 @@ _NAME_RU: Final = re.compile(
 """The same in Cyrillic: 1С, МойОфис, and inside a sentence Госуслуги."""
 _CALENDAR: Final = _WORDING.pattern("calendar")
 _EVERYDAY: Final = _WORDING.pattern("everyday")
+_SMALL_IN_TITLES: Final = _WORDING.pattern("small_in_titles")
 _PERSON_RU: Final = _WORDING.pattern("person_ru")
 _CAPITALS: Final = 0.5
 """The share of words with a capital from which capitals say nothing: "HOW DO I LOG IN", "Delete A Conversation"."""
@@ -535,7 +536,8 @@ def _add_reading(
     if not mine:
         return estimate
     others = [row.odds for row in ranking.rows if row.ref not in cited and row.odds is not None]
-    ahead = max(mine) - max(others, default=max(mine) - _MOST_AHEAD)
+    unread = any(row.odds is None for row in ranking.rows if row.ref not in cited)
+    ahead = max(mine) - max(others) if others else 0.0 if unread else _MOST_AHEAD
     base, of_estimate, of_ahead = _READING
     before = min(max(estimate, _LEAST_ODDS), 1 - _LEAST_ODDS)
     ahead = max(-_MOST_AHEAD, min(_MOST_AHEAD, ahead))
@@ -641,7 +643,8 @@ def names_in(text: str, ignored: frozenset[str] = frozenset()) -> tuple[str, ...
     """Return the abbreviations and names of a text that have no synonyms, each once."""
     first, *said = re.findall(r"[^\W\d_]{2,}", text) or [""]
     # The first word has a capital anyway. Where longer words have none, capitals are no way of writing.
-    lower = any(word[0].islower() and len(word) >= _LONG_WORD for word in (first, *said) if word)
+    long = (word for word in (first, *said) if len(word) >= _LONG_WORD and word.isascii())
+    lower = any(word[0].islower() and not _SMALL_IN_TITLES.fullmatch(word) for word in long)
     if sum(word[0].isupper() for word in said) > _CAPITALS * len(said) and len(said) > 1 and not lower:
         return ()
     text = _EVERYDAY.sub(" ", text)

@@ -144,16 +144,22 @@ def pick_units(candidates: list[Unit], request: DraftRequest, ignored: frozenset
 def _list_tried(ranked: list[ScoredUnit], weights: _Weights, request: DraftRequest, number: int) -> list[ScoredUnit]:
     """Return the units that may answer a question, best first: those near the best score of the words.
 
-    If a model has read the passages with the question, it says which passage, unless it holds none for an answer; the words
-    say which units of it.
+    If a model has read the passages with the question, it says which passage is tried first, unless it holds none for an
+    answer, or could not read the one that is best by the words; the words say which units of it.
     """
+    tried = _list_near(ranked)
+    if not tried or _asked_for(tried[0].unit, weights, request):
+        return tried
     read = request.read[number] if request.read else dict[str, float]()
-    if read and ranked and not _asked_for(ranked[0].unit, weights, request):
-        scores = {scored.unit.source: read.get(request.evidence[scored.unit.source - 1].ref) for scored in ranked}
-        known = {source: score for source, score in scores.items() if score is not None}
-        best = max(known, key=lambda source: known[source], default=0)
-        if known and (not request.odds or known[best] >= _ANSWERS):
-            ranked = [scored for scored in ranked if scored.unit.source == best]
+    scores = {scored.unit.source: read.get(request.evidence[scored.unit.source - 1].ref) for scored in ranked}
+    known = {source: score for source, score in scores.items() if score is not None}
+    best = max(known, key=lambda source: known[source], default=0)
+    if tried[0].unit.source not in known or (request.odds and known[best] < _ANSWERS):
+        return tried
+    return _list_near([scored for scored in ranked if scored.unit.source == best]) + tried
+
+
+def _list_near(ranked: list[ScoredUnit]) -> list[ScoredUnit]:
     return [scored for scored in ranked if scored.score >= _SECOND_BEST * ranked[0].score][:_MOST_TRIED]
 
 

@@ -289,7 +289,8 @@ class RerankerSettings(Group):
 
     @model_validator(mode="after")
     def _check_model(self) -> Self:
-        _require_languages(self)
+        if self.name == "auto":  # else no server is asked
+            _require_languages(self)
         return self
 
 

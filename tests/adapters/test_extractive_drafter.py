@@ -1088,26 +1088,36 @@ PAGES_READ = (
     [
         ((-6.0, 2.0), True, 2),
         ((-6.0, -5.0), True, 1),
-        ((-6.0, 2.0), False, None),
+        ((-6.0, 2.0), False, 1),
         ((3.0, 2.0), True, 1),
         (None, False, 1),
     ],
     ids=[
         "an answer without its words",
         "no answer: the words decide",
-        "on a scale of its own",
+        "on a scale of its own: then by the words",
         "an answer with its words",
         "unread",
     ],
 )
 async def test_a_model_that_has_read_the_passages_says_which_one_answers(
-    read: tuple[float, float] | None, odds: bool, quoted: int | None
+    read: tuple[float, float] | None, odds: bool, quoted: int
 ) -> None:
-    """The words say which sentences of it; an answer by its logit needs none of the words, and one on another scale does."""
+    """The words say which sentences of it; an answer by its logit needs none of the words, and without one the words decide."""
     items = evidence(*PAGES_READ)
     scores = ({item.ref: score for item, score in zip(items, read, strict=True)},) if read else ()
     draft = await drafted(READ, items=items, read=scores, odds=odds)
-    assert [int(number) for number in re.findall(r"\[(\d)\]", draft.text)] == ([quoted] if quoted else [])
+    assert [int(number) for number in re.findall(r"\[(\d)\]", draft.text)] == [quoted]
+
+
+async def test_what_a_model_could_not_read_is_no_worse_than_what_it_read() -> None:
+    """A page in another language that is best by the words is quoted; so is a row that the plan asked for, and what nobody read."""
+    items = evidence(*PAGES_READ)
+    only_second = {"read": ({items[1].ref: 3.0},), "odds": True}
+    assert "[1]" in (await drafted(READ, items=items, **only_second)).text
+    assert "[1]" in (await drafted(READ, items=items, read=({},), odds=True)).text
+    row = items[0].model_copy(update={"ref": "db:tea()#0", "source": Source.DB, "found": "1", "snippet": "Heat: 80 °C"})
+    assert "[1]" in (await drafted(READ, items=(row, items[1]), **only_second)).text
 
 
 async def test_a_single_word_is_not_answered_by_a_mention_in_passing_whatever_a_model_says() -> None:

@@ -139,7 +139,7 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
     assert (expected.models.plan_ahead, expected.tracing.content) == (True, False)
     assert (expected.models.planner, expected.models.drafter) == ("planner", "")
     assert expected.models.temperature is None
-    needed = {"GUARDIAN_EMBED_MODEL", "GUARDIAN_EMBED_LANGUAGES", "GUARDIAN_RERANK_LANGUAGES"}
+    needed = {"GUARDIAN_EMBED_MODEL", "GUARDIAN_EMBED_LANGUAGES"}
     needed |= {"GUARDIAN_ENTAIL_MODEL", "GUARDIAN_ENTAIL_LANGUAGES"}
     needed |= {"GUARDIAN_TRUST_USER_HEADER", "GUARDIAN_TRUSTED_PROXIES"}
     for name in values.keys() - needed:

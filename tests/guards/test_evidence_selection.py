@@ -232,7 +232,7 @@ def test_nothing_is_empty(budget: int) -> None:
 
 
 def test_each_query_has_the_best_score_that_a_reranker_gave_a_passage_for_it() -> None:
-    """Of all attempts; a refined query counts for the one that it is most like, and without a reranker there is nothing.
+    """Of all attempts; a refined query counts for the one that it is most like, one without its words for none, and without a reranker there is nothing.
 
     Scores on a scale of their own do not count beside those whose scale is known.
     """
@@ -245,5 +245,6 @@ def test_each_query_has_the_best_score_that_a_reranker_gave_a_passage_for_it() -
     assert scores_by_query(traces, ["boil water", "open the lid"]) == ({"a": 1.0, "b": -2.0, "c": 3.0}, {"a": -4.0})
     assert scores_by_query([read("boil water", a=None)], ["boil water"]) == ()
     assert scores_by_query(traces, []) == ()
+    assert scores_by_query([*traces, read("price list", a=9.0)], ["boil water"])[0]["a"] == 1.0
     known = read("boil water", a=-3.0).model_copy(update={"odds": True})
     assert scores_by_query([*traces, known], ["boil water", "open the lid"]) == ({"a": -3.0}, {})

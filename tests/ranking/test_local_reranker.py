@@ -16,7 +16,7 @@ import pytest
 
 from adapters.index.embedded import DocumentSource, KnowledgeBase
 from adapters.index.ranking.local.onnx_folder import TOKENIZER
-from adapters.index.ranking.local.reranker import SHA256, FolderReranker, LocalReranker, MiniLm, PairModel
+from adapters.index.ranking.local.reranker import LONGEST_TEXT, SHA256, FolderReranker, LocalReranker, MiniLm, PairModel
 from adapters.index.ranking.reranker import RerankedSource
 from contracts.enums import Language
 from contracts.errors import ConfigError, ServerFault
@@ -69,11 +69,14 @@ def test_what_the_model_cannot_read_keeps_its_place(knowledge: KnowledgeBase, tm
 
 
 def test_no_pair_is_read_twice() -> None:
-    """A retry searches for the same question: what it finds again has its score, and only new passages are read."""
+    """A retry searches for the same question: what it finds again has its score; of a passage the words are read, not its marks."""
     read: list[str] = []
 
     class Reader:
         name, languages, tells_odds = "reader", frozenset({Language.EN}), False
+
+        def load(self) -> None:
+            pass
 
         def score(self, query: str, text: str) -> float:
             read.append(text)
@@ -83,6 +86,9 @@ def test_no_pair_is_read_twice() -> None:
     assert asyncio.run(model.scores("q", ["one", "three"])) == [3.0, 5.0]
     assert asyncio.run(model.scores("q", ["three", "four", "one"])) == [5.0, 4.0, 3.0]
     assert read == ["one", "three", "four"]
+    asyncio.run(model.scores("q", ["# Title | **cell**", "half \ud800", "x" * 10_000]))
+    assert read[3:5] == ["Title cell", "half ?"]
+    assert len(read[5]) == LONGEST_TEXT
 
 
 def test_a_model_that_is_too_slow_leaves_the_order(knowledge: KnowledgeBase) -> None:
@@ -90,6 +96,9 @@ def test_a_model_that_is_too_slow_leaves_the_order(knowledge: KnowledgeBase) -> 
 
     class Slow:
         name, languages, tells_odds = "slow", frozenset({Language.EN}), False
+
+        def load(self) -> None:
+            time.sleep(0.1)  # which is no query's time
 
         def score(self, query: str, text: str) -> float:
             time.sleep(0.2)

@@ -76,6 +76,14 @@ class PairModel(Protocol):
     @property
     def tells_odds(self) -> bool: ...
 
+    def load(self) -> None:
+        """Load the model, if it is not yet loaded.
+
+        Raises:
+            ServerFault: It cannot be loaded; the error says what to do.
+        """
+        ...
+
     def score(self, query: str, text: str) -> float:
         """Return the model's number for a pair.
 
@@ -116,6 +124,7 @@ class LocalReranker:
 
     async def scores(self, query: str, texts: Sequence[str], made: list[ModelCall] | None = None) -> list[float]:
         # One by one: whoever gives up waits for no more of them, and a batch would be padded to its longest.
+        await in_thread(self._model.load)  # once in a process, and it is no query's time
         try:
             async with asyncio.timeout(self._timeout_s):
                 return [await in_thread(self._score, query[: LONGEST_TEXT // 2], text[:LONGEST_TEXT]) for text in texts]
@@ -191,6 +200,9 @@ class MiniLm:
     def tells_odds(self) -> bool:
         return True
 
+    def load(self) -> None:
+        self._loaded.get(self._load)
+
     def score(self, query: str, text: str) -> float:
         """Return the logit of "the text answers the query".
 
@@ -244,8 +256,14 @@ class FolderReranker:
     def tells_odds(self) -> bool:
         return False  # its scale is its own
 
+    def load(self) -> None:
+        self._loaded.get(self._load)
+
+    def _load(self) -> OnnxModel:
+        return self._folder.load(self._manifest)
+
     def score(self, query: str, text: str) -> float:
-        model = self._loaded.get(lambda: self._folder.load(self._manifest))
+        model = self._loaded.get(self._load)
         try:
             return _one_number(model, query, text)
         except Exception as error:  # the packages' errors have no class in common
