@@ -263,6 +263,7 @@ def test_an_operator_reviews_a_turn_on_pages_without_a_script(served: Served) ->
         page.get_by_label("note").fill("looked at")
         page.get_by_role("button", name="Keep the note").click()
         expect(page.get_by_role("status")).to_have_text("The note is kept.")
+        page.wait_for_load_state("load")  # on a busy machine the text is there before its style
         page.set_viewport_size({"width": 360, "height": 700})
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         assert page.locator("script").count() == 0
