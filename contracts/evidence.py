@@ -223,6 +223,9 @@ class PassageTrace(BaseModel):
         }
 
 
+READS_AS_ANSWER: Final = -2.0
+"""The logit of a reranker on the known scale (`QueryTrace.odds`) from which a passage is held for an answer: two thirds of the
+drafts above it were right or partly right (docs/decisions.md, 87)."""
 MOST_ROWS: Final = 20
 """Passages of one trace, those that were returned always among them; what there is beyond is only counted."""
 _FIGURES: Final = ("similarity", "fused", "rerank_score_raw")

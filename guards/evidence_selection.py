@@ -81,8 +81,8 @@ def select_evidence(
 def scores_by_query(traces: Sequence[QueryTrace], queries: list[str]) -> tuple[Mapping[str, float], ...]:
     """Return for each query the best score that a reranker gave each passage for it, by ref; nothing if it read none.
 
-    A trace whose query was refined belongs to the query that it is most like, and to none if it shares no word. If the scale of some scores is known, only
-    these count: a turn may go on with another reranker.
+    A trace whose query was refined belongs to the query that it is most like, and to none if it shares no word. If the
+    scale of some scores is known, only these count: a turn may go on with another reranker.
     """
     found: list[dict[str, float]] = [{} for _ in queries]
     counted = [trace for trace in traces if trace.odds] or traces

@@ -37,7 +37,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from contracts.enums import CheckStatus, DraftKind, PartStatus, RequestType, RequiredAction, Source
-from contracts.evidence import EvidenceItem, Fate, QueryTrace
+from contracts.evidence import READS_AS_ANSWER, EvidenceItem, Fate, QueryTrace
 from contracts.reasons import Reason
 from contracts.report import Finding, PartFinding
 from language.actions import action_in, is_opposed, names_action
@@ -64,8 +64,6 @@ _MOST_NEARNESS: Final = 4.0
 """Standard deviations; beyond, a small knowledge base would be sure of anything."""
 _MOST_AHEAD: Final = 3.0
 """Logits; what is further ahead is not surer."""
-_ANSWERS: Final = -2.0
-"""The logit of a reranker from which words that a page lacks do not speak against it."""
 _LEAST_LEAD: Final = 0.05
 """How far a passage must be ahead, as a share of the top score; else another one may answer as well."""
 _MOST_WITHOUT_LEAD: Final = 0.6
@@ -454,7 +452,7 @@ def _judge_page(
         estimate = min(estimate, _MOST_WITHOUT_LEAD)
     estimate = _add_reading(estimate, own, ranking, question.cited)
     odds = max(_odds_of_cited(own, question.cited), default=None)
-    answers = odds is not None and odds >= _ANSWERS
+    answers = odds is not None and odds >= READS_AS_ANSWER
     excused = answers and not _asks_whether_of(ranking.query, missing, words)
     return _CitedPage(estimate, _share(weights, page), _as_said(missing, ranking.query), near, excused)
 

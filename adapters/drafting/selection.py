@@ -10,6 +10,7 @@ from typing import Final
 from adapters.drafting.passages import Unit
 from adapters.drafting.quotation import GOES_ON, LONG_BODY, section_of
 from contracts.enums import RequestType, RequiredAction, Source
+from contracts.evidence import READS_AS_ANSWER
 from contracts.ports import DraftRequest
 from language.actions import action_in, is_opposed, names_action
 from language.answer_types import AnswerType, answer_type, denial, has_value, wants_yes_or_no
@@ -61,9 +62,6 @@ _ROOM_AROUND: Final = 1500
 then fills; if it says less, more: of 155 answers on five manuals whose page was right, 103 then have a sentence that was
 labelled instead of 79, at a median of 820 characters instead of 470. To choose the unit otherwise (by meaning, by its place, by
 steps, by what its heading says beside the question) moved no more than two of them."""
-_ANSWERS: Final = -2.0
-"""The logit of a reranker from which a passage is drafted from whatever its words: above it, two thirds of such drafts were
-right or partly right (docs/decisions.md, 87). The Guardian judges the draft as any other."""
 _MOST_LOOKUPS = 2
 _DEFINES = _WORDING.pattern("defines")
 _HOW = _WORDING.pattern("how")
@@ -154,7 +152,7 @@ def _list_tried(ranked: list[ScoredUnit], weights: _Weights, request: DraftReque
     scores = {scored.unit.source: read.get(request.evidence[scored.unit.source - 1].ref) for scored in ranked}
     known = {source: score for source, score in scores.items() if score is not None}
     best = max(known, key=lambda source: known[source], default=0)
-    if tried[0].unit.source not in known or (request.odds and known[best] < _ANSWERS):
+    if tried[0].unit.source not in known or (request.odds and known[best] < READS_AS_ANSWER):
         return tried
     return _list_near([scored for scored in ranked if scored.unit.source == best]) + tried
 
@@ -236,7 +234,7 @@ def _asked_for(unit: Unit, weights: _Weights, request: DraftRequest) -> bool:
 def _reads_as_answer(scored: ScoredUnit, request: DraftRequest) -> bool:
     """Whether a model has read the unit's passage with its question, and holds it for an answer."""
     read = request.read[scored.question] if request.read else dict[str, float]()
-    return request.odds and read.get(request.evidence[scored.unit.source - 1].ref, -math.inf) >= _ANSWERS
+    return request.odds and read.get(request.evidence[scored.unit.source - 1].ref, -math.inf) >= READS_AS_ANSWER
 
 
 def _wants_steps(question: str, request: DraftRequest) -> bool:

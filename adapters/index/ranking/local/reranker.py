@@ -48,6 +48,7 @@ from language.words import detect
 LONGEST_TEXT: Final = 2000
 """Characters of a passage that are read, and of a query at most half as many; few passages have more."""
 TIMEOUT_S: Final = 10.0
+"""Seconds for all passages of one query, unless told otherwise."""
 KEPT_SCORES: Final = 4_000
 """Scores that are kept, those that were asked for last: a retry asks for most of them again."""
 MANIFEST: Final = "reranker.toml"
@@ -94,7 +95,7 @@ class PairModel(Protocol):
 
 
 class LocalReranker:
-    """A reranker that runs a model in threads, so that no event loop waits for it; the first pair loads the model.
+    """A reranker that runs a model in threads, so that no event loop waits for it; the first query loads the model.
 
     Args:
         model: The model.
