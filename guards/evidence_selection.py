@@ -78,19 +78,25 @@ def select_evidence(
     return Selection(tuple(evidence), tuple(by_ref[:-1]), by_ref[-1])
 
 
-def scores_by_query(traces: Sequence[QueryTrace], queries: list[str]) -> tuple[Mapping[str, float], ...]:
+def scores_by_query(
+    traces: Sequence[QueryTrace], queries: list[str], rephrased: Sequence[str] = ()
+) -> tuple[Mapping[str, float], ...]:
     """Return for each query the best score that a reranker gave each passage for it, by ref; nothing if it read none.
 
-    A trace whose query was refined belongs to the query that it is most like, and to none if it shares no word. If the
-    scale of some scores is known, only these count: a turn may go on with another reranker.
+    A query is searched as it is, and in the documents' words (`rephrased`). A trace whose query was refined belongs to
+    the query that it is most like, and to none if it shares no word. If the scale of some scores is known, only these
+    count: a turn may go on with another reranker.
     """
     found: list[dict[str, float]] = [{} for _ in queries]
+    places = {text: number for texts in (rephrased, queries) for number, text in enumerate(texts)}
     counted = [trace for trace in traces if trace.odds] or traces
     for trace in counted if queries else ():
-        most_like = likest(trace.query, queries)
-        if trace.query != queries[most_like] and not set(stems(trace.query)) & set(stems(queries[most_like])):
-            continue
-        own = found[most_like]
+        number = places.get(trace.query)
+        if number is None:
+            number = likest(trace.query, queries)
+            if not set(stems(trace.query)) & set(stems(queries[number])):
+                continue
+        own = found[number]
         for row in trace.passages:
             if row.rerank_score_raw is not None:
                 own[row.ref] = max(row.rerank_score_raw, own.get(row.ref, row.rerank_score_raw))

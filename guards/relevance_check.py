@@ -640,7 +640,7 @@ def _nearness(own: Sequence[_RankedPassage], others: Sequence[_RankedPassage], s
 def names_in(text: str, ignored: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """Return the abbreviations and names of a text that have no synonyms, each once."""
     first, *said = re.findall(r"[^\W\d_]{2,}", text) or [""]
-    # The first word has a capital anyway. Where longer words have none, capitals are no way of writing.
+    # The first word has a capital anyway. Where longer English words have none, capitals are no way of writing.
     long = (word for word in (first, *said) if len(word) >= _LONG_WORD and word.isascii())
     lower = any(word[0].islower() and not _SMALL_IN_TITLES.fullmatch(word) for word in long)
     if sum(word[0].isupper() for word in said) > _CAPITALS * len(said) and len(said) > 1 and not lower:

@@ -118,7 +118,7 @@ def _request(state: DraftView, profile: Profile) -> DraftRequest:
     traces = [QueryTrace.model_validate(trace) for trace in state["query_traces"]]
     queries = list(plan["subqueries"])
     asked = _sure_queries(queries, state["guardian"])
-    read = scores_by_query(traces, queries)
+    read = scores_by_query(traces, queries, rephrase(queries, profile.synonyms))
     return DraftRequest(
         question=question["text"],
         language=Language(question["language"]),

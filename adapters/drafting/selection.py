@@ -146,15 +146,17 @@ def _list_tried(ranked: list[ScoredUnit], weights: _Weights, request: DraftReque
     answer, or could not read the one that is best by the words; the words say which units of it.
     """
     tried = _list_near(ranked)
-    if not tried or _asked_for(tried[0].unit, weights, request):
+    if not ranked or _asked_for(ranked[0].unit, weights, request):
         return tried
     read = request.read[number] if request.read else dict[str, float]()
     scores = {scored.unit.source: read.get(request.evidence[scored.unit.source - 1].ref) for scored in ranked}
     known = {source: score for source, score in scores.items() if score is not None}
     best = max(known, key=lambda source: known[source], default=0)
-    if tried[0].unit.source not in known or (request.odds and known[best] < READS_AS_ANSWER):
+    if ranked[0].unit.source not in known or (request.odds and known[best] < READS_AS_ANSWER):
         return tried
-    return _list_near([scored for scored in ranked if scored.unit.source == best]) + tried
+    own = [scored for scored in ranked if scored.unit.source == best]
+    # One that begins in mid-air and shares no word has less than nothing by words, and still is the answer.
+    return (_list_near(own) or own[:1]) + tried
 
 
 def _list_near(ranked: list[ScoredUnit]) -> list[ScoredUnit]:

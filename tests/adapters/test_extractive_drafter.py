@@ -1110,6 +1110,14 @@ async def test_a_model_that_has_read_the_passages_says_which_one_answers(
     assert [int(number) for number in re.findall(r"\[(\d)\]", draft.text)] == [quoted]
 
 
+async def test_an_answer_that_begins_in_mid_air_and_shares_no_word_is_quoted_if_a_model_holds_it_for_one() -> None:
+    """By its words it has less than nothing: the passage that the model rejects does not take its place."""
+    items = evidence(PAGES_READ[0], f"Then f{PAGES_READ[1][1:]}")
+    draft = await drafted(READ, items=items, read=({items[0].ref: -6.0, items[1].ref: 2.0},), odds=True)
+    assert "[2]" in draft.text
+    assert "[1]" not in draft.text
+
+
 async def test_what_a_model_could_not_read_is_no_worse_than_what_it_read() -> None:
     """A page in another language that is best by the words is quoted; so is a row that the plan asked for, and what nobody read."""
     items = evidence(*PAGES_READ)

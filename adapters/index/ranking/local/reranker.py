@@ -124,9 +124,10 @@ class LocalReranker:
         return detect(query) in self.languages and (language is None or language in self.languages)
 
     async def scores(self, query: str, texts: Sequence[str], made: list[ModelCall] | None = None) -> list[float]:
-        # One by one: whoever gives up waits for no more of them, and a batch would be padded to its longest.
-        await in_thread(self._model.load)  # once in a process, and it is no query's time
         try:
+            async with asyncio.timeout(self._timeout_s):  # of its own: it is loaded once in a process
+                await in_thread(self._model.load)
+            # One by one: whoever gives up waits for no more of them, and a batch would be padded to its longest.
             async with asyncio.timeout(self._timeout_s):
                 return [await in_thread(self._score, query[: LONGEST_TEXT // 2], text[:LONGEST_TEXT]) for text in texts]
         except TimeoutError:
@@ -174,7 +175,7 @@ def _weights() -> Path | None:
 
 
 class MiniLm:
-    """ms-marco-MiniLM-L-12-v2, in 8 bits: 34 MB, English, Apache-2.0; loaded by the first pair, once for all threads.
+    """ms-marco-MiniLM-L-12-v2, in 8 bits: 34 MB, English, Apache-2.0; loaded by the first query, once for all threads.
 
     W. Wang and others: MiniLM, 2020; N. Reimers, I. Gurevych: Sentence-BERT, 2019. Its number is the logit of "the text
     answers the query", as trained on MS MARCO.
@@ -234,7 +235,7 @@ class MiniLm:
 
 
 class FolderReranker:
-    """The model of a folder; the manifest is read at once, and the files are checked and loaded by the first pair.
+    """The model of a folder; the manifest is read at once, and the files are checked and loaded by the first query.
 
     Raises:
         ConfigError: The manifest or a package is missing, or the manifest is wrong.
