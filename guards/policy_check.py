@@ -22,7 +22,7 @@ from contracts.enums import PolicyStatus, RequestType, RequiredAction
 from contracts.profile import AnswerRule, PolicyRule, Profile
 from contracts.reasons import Reason, could_not_check
 from language.article_ids import article_ids
-from language.attacks.demands import asks_for_secrets, question_asks_for_secrets
+from language.attacks.demands import asks_for_secrets, draft_asks_for_secrets, question_asks_for_secrets
 from language.memo import MetKeys
 from language.privacy.links import foreign_domains, foreign_links
 from language.privacy.personal_data import Contacts, personal_data
@@ -130,7 +130,13 @@ def _phrases(words: tuple[str, ...]) -> Phrases:
 
 
 def check_answer(
-    answer: str, profile: Profile, role: str, *, asks: bool = False, shown: Sequence[str] = ()
+    answer: str,
+    profile: Profile,
+    role: str,
+    *,
+    asks: bool = False,
+    quoted: bool = True,
+    shown: Sequence[str] = (),
 ) -> PolicyFinding:
     """Judge a draft by every rule of the answer policy.
 
@@ -145,6 +151,7 @@ def check_answer(
         profile: The deployment's profile.
         role: Of the user.
         asks: Whether it is a question to the user: there, naming a password is enough to count as a request.
+        quoted: Whether all of it stands in the documents. In a model's own words, less counts as a request.
         shown: Earlier texts: the question, the evidence. The draft may repeat a domain named there without a link, but
             not a link.
     """
@@ -159,7 +166,8 @@ def check_answer(
     # What an answer asks its reader is the assistant's own question, too; one in quotation marks is an example.
     found = (one for text in (answer, whole) for one in questions_in(text) if not _is_quoted(one))
     asked = dict.fromkeys(one[-_LONGEST_QUESTION:] for one in found)
-    if any(map(question_asks_for_secrets, [answer] if asks else asked)):
+    in_own_words = not quoted and any(map(draft_asks_for_secrets, dict.fromkeys((answer, whole))))
+    if in_own_words or any(map(question_asks_for_secrets, [answer] if asks else asked)):
         pairs.append((ASKS_FOR_SECRETS, RequiredAction.SAFE_REFUSAL))
     return _finding(pairs)
 

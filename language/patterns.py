@@ -46,6 +46,7 @@ class Wording:
     def __init__(self, entries: dict[str, Any]) -> None:
         self.entries: Final = entries
         self.given: Final[dict[str, dict[str, str]]] = {}
+        self._rows: Final[dict[str, tuple[re.Pattern[str], ...]]] = {}
 
     def words(self, name: str) -> tuple[str, ...]:
         """Return the words of an entry, in their order."""
@@ -71,8 +72,10 @@ class Wording:
         return self._compile(self.entries[name], given)
 
     def patterns(self, name: str) -> tuple[re.Pattern[str], ...]:
-        """Return the patterns of an entry in double brackets, in their order."""
-        return tuple(self._compile(entry, {}) for entry in self.entries[name])
+        """Return the patterns of an entry in double brackets, in their order; they are compiled when first asked for."""
+        if name not in self._rows:
+            self._rows[name] = tuple(self._compile(entry, {}) for entry in self.entries[name])
+        return self._rows[name]
 
     def _compile(self, entry: dict[str, Any], given: dict[str, str]) -> re.Pattern[str]:
         flags = re.NOFLAG

@@ -275,8 +275,13 @@ def _check_grounding(
         sections=_titles_of(spec),
         # What a plan asks for may name what the user spoke of in an earlier turn.
         names=[*_names_of(profile, spec), *filter(None, state["sgr_plan"].get("subqueries", []))],
-        quoted=state["quoted"] or state["quoting"],
+        quoted=_is_quoted(state),
     )
+
+
+def _is_quoted(state: GuardianView) -> bool:
+    """Whether the draft was put together of the documents' own sentences."""
+    return state["quoted"] or state["quoting"]
 
 
 def _names_of(profile: Profile, spec: ArchitectSpec | None) -> list[str]:
@@ -371,8 +376,9 @@ def _policy(
         broken = state["request_policy"].get("error", "")
         return PolicyFinding.model_validate(state["request_policy"]), (broke("policy", broken),) if broken else ()
     try:
-        asks = kind is DraftKind.CLARIFICATION
-        return check_answer(state["draft_answer"], profile, role, asks=asks, shown=_list_shown_texts(state)), ()
+        asks, quoted = kind is DraftKind.CLARIFICATION, _is_quoted(state)
+        shown = _list_shown_texts(state)
+        return check_answer(state["draft_answer"], profile, role, asks=asks, quoted=quoted, shown=shown), ()
     except Exception as error:  # noqa: BLE001  # whatever broke, the draft has not been checked
         return PolicyFinding(status=PolicyStatus.UNCHECKED), (broke("policy", type(error).__name__),)
 

@@ -3,8 +3,9 @@
 Frames and lists of words find what their writers thought of: of the demands of people who had not seen them, half. The
 weights in `demand_weights.toml` are fitted on demands and harmless sentences by such people and on manuals
 (`python -m tools.making.demand_weights`), as in filters of unwanted mail: a logistic regression over the set of a text's
-stems, divided by the root of their number so that long sentences weigh no more, and over the signs that `demands.py`
-finds and their pairs. A sum above `ANSWER` is a demand; in the assistant's own question, one above `QUESTION`.
+stems and pairs of neighbours, divided by the root of their number so that long sentences weigh no more, and over the signs
+that `demands.py` finds and their pairs. A sum above `ANSWER` is a demand; in what a model wrote, one above `DRAFT`; in the
+assistant's own question, one above `QUESTION`.
 """
 
 from __future__ import annotations
@@ -12,15 +13,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Final, NamedTuple
 
 from language.patterns import read_toml
 from language.words import stem
 
-ANSWER: Final = 2.0
+ANSWER: Final = 1.0
+DRAFT: Final = 0.0
 QUESTION: Final = 0.0
-"""Sums above which a text is a demand. A question that is refused costs less: a more general one is asked in its place."""
+"""Sums above which a text is a demand: one of a document, one that a model wrote, and the assistant's own question.
+
+A sentence of a document that is taken for one is lost to users. A model's draft is tried again, then quoted in its place; of
+a question, a more general one is asked.
+"""
 SIGN_SCALE: Final = 0.3
 """The value of a sign that is there; a word has at most 1."""
 _WORD: Final = re.compile(r"[^\W\d_]{1,64}|[@$€₽]")
@@ -32,7 +38,7 @@ _LONGEST_PIECE: Final = 60
 class Weights(NamedTuple):
     """The fitted model."""
 
-    stems: dict[str, float]
+    terms: dict[str, float]
     signs: dict[str, float]
     intercept: float
 
@@ -43,14 +49,15 @@ def weights() -> Weights:
     data = read_toml("language.attacks", "demand_weights.toml")
     listed = {
         kind: {word: float(weight) for weight, words in data[kind].items() for word in words.split()}
-        for kind in ("stems", "signs")
+        for kind in ("terms", "signs")
     }
     return Weights(**listed, **data["sums"])
 
 
-def list_stems(window: str) -> frozenset[str]:
-    """Return the stems and marks that a window of text has."""
-    return frozenset(stem(word) for word in _WORD.findall(window))
+def list_terms(window: str) -> frozenset[str]:
+    """Return the stems and marks that a window of text has, and its pairs of neighbours, joined by `_`."""
+    stems = [stem(word) for word in _WORD.findall(window)]
+    return frozenset((*stems, *map("_".join, pairwise(stems))))
 
 
 def pair_signs(signs: Iterable[str]) -> frozenset[str]:
@@ -62,7 +69,7 @@ def pair_signs(signs: Iterable[str]) -> frozenset[str]:
 def sum_weights(window: str, signs: Iterable[str]) -> float:
     """Return the sum of a window's weights, given the signs that stand in it."""
     fitted = weights()
-    known = [fitted.stems[word] for word in list_stems(window) if word in fitted.stems]
+    known = [fitted.terms[term] for term in list_terms(window) if term in fitted.terms]
     signed = sum(fitted.signs.get(sign, 0.0) for sign in pair_signs(signs))
     return fitted.intercept + sum(known) / max(1.0, len(known) ** 0.5) + SIGN_SCALE * signed
 

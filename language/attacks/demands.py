@@ -19,7 +19,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
-from language.attacks.demand_score import ANSWER, QUESTION, pieces_of, sum_weights
+from language.attacks.demand_score import ANSWER, DRAFT, QUESTION, pieces_of, sum_weights
 from language.clean import holds_any, skeleton
 from language.memo import remember
 from language.patterns import read_wording
@@ -59,44 +59,25 @@ _LETTER_RU: Final = re.compile("[а-я]")
 """Without one, no pattern of the language finds anything: each has its words."""
 
 
-@cache
-def _requests_en() -> tuple[re.Pattern[str], ...]:
-    return _WORDING.patterns("requests_en")
-
-
-@cache
-def _requests_ru() -> tuple[re.Pattern[str], ...]:
-    return _WORDING.patterns("requests_ru")
-
-
-@cache
-def _of_a_question() -> tuple[re.Pattern[str], ...]:
-    """Return what finds a request in a question."""
-    return _WORDING.patterns("of_a_question")
-
-
-@cache
-def _of_a_letter() -> tuple[re.Pattern[str], ...]:
-    """Return what finds a request for a letter or a link that opens an account."""
-    return _WORDING.patterns("of_a_letter")
-
-
-@cache
-def _of_a_gap() -> tuple[re.Pattern[str], ...]:
-    """Return what finds a secret's name in what a plan says is missing."""
-    return _WORDING.patterns("of_a_gap")
-
-
 @remember
 def asks_for_secrets(text: str) -> str:
     """Return the credentials, codes or money that a text requests from its reader; empty if it requests nothing.
 
     A warning ("never send your password") is not a request. A text is judged as written and as Markdown shows it.
     """
-    read = as_read(text)
-    if found := next((found for said in read if (found := _listed(said) or _weighs_more(said, ANSWER))), ""):
-        return found
-    return next((found for said in _items(text) if (found := _weighs_more(said, ANSWER))), "")
+    return next((found for said in as_read(text) if (found := _listed(said))), "") or _weighed(text, ANSWER)
+
+
+@remember
+def draft_asks_for_secrets(text: str) -> str:
+    """Return the same for a text that a model wrote, for which less counts as a request than for a document."""
+    return asks_for_secrets(text) or _weighed(text, DRAFT)
+
+
+def _weighed(text: str, threshold: float) -> str:
+    """Return what weighs more than a threshold in a text as a whole, or in an item or cell of it."""
+    read = (*as_read(text), *_items(text))
+    return next((found for said in read if (found := _weighs_more(said, threshold))), "")
 
 
 def _items(text: str) -> Iterator[str]:
@@ -122,8 +103,8 @@ def name_asks_for_secrets(name: str) -> str:
 def _listed(said: str) -> str:
     """Return what the lists find."""
     for part in _around_the_wanted(said):
-        if found := (_LETTER_EN.search(part) and _first(_requests_en(), part)) or (
-            _LETTER_RU.search(part) and _first(_requests_ru(), part)
+        if found := (_LETTER_EN.search(part) and _first("requests_en", part)) or (
+            _LETTER_RU.search(part) and _first("requests_ru", part)
         ):
             return found
     return _handed_over(said)
@@ -154,9 +135,9 @@ def _read_question(question: str) -> dict[str, None]:
 
 
 def _first_of_a_question(said: str) -> str:
-    if found := _first(_of_a_letter(), said):
+    if found := _first("of_a_letter", said):
         return found
-    return "" if _OF_ITS_STATE.search(said) else _first(_of_a_question(), said)
+    return "" if _OF_ITS_STATE.search(said) else _first("of_a_question", said)
 
 
 def gap_asks_for_secrets(gap: str) -> str:
@@ -178,12 +159,13 @@ def _named_by_a_gap(part: str) -> str:
         return wanted
     if _OF_ITS_STATE.search(part) or _OF_ITS_KIND.search(part):
         return ""
-    named = (pattern.search(part) for pattern in _of_a_gap())
+    named = (pattern.search(part) for pattern in _WORDING.patterns("of_a_gap"))
     return next((match["what"].strip() for match in named if match), "")
 
 
-def _first(patterns: tuple[re.Pattern[str], ...], said: str) -> str:
-    for pattern in patterns:
+def _first(name: str, said: str) -> str:
+    """Return what the first pattern of an entry finds that finds a request."""
+    for pattern in _WORDING.patterns(name):
         place = 0
         # Behind the first word of what is no request one may begin: "let us know when you can send us your password".
         while match := pattern.search(said, place):
@@ -229,8 +211,11 @@ def list_windows(plain: str) -> list[str]:
 
 
 def _weighs_more(plain: str, threshold: float) -> str:
-    """Return the first window of a text whose words and signs together weigh more than a threshold."""
-    windows = (bare for window in list_windows(plain) if (bare := _not_denied(window)))
+    """Return the first window of a text whose words and signs together weigh more than a threshold.
+
+    A few words name a thing ("which kind of password"); demands as short as that are in the lists.
+    """
+    windows = (bare for window in list_windows(plain) if (bare := _not_denied(window)).count(" ") >= _FEWEST_WORDS - 1)
     return next((window for window in windows if sum_weights(window, signs_of(window)) > threshold), "")
 
 
@@ -251,6 +236,8 @@ def _not_denied(window: str) -> str:
 
 
 _CLAUSES: Final = re.compile(r"[,;:] | [—–-] ")
+_FEWEST_WORDS: Final = 5
+"""Of a window that is weighed."""
 
 
 def signs_of(window: str) -> list[str]:

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 
 import pytest
 
-from language.attacks.demand_score import ANSWER, sum_weights
-from language.attacks.demands import asks_for_secrets, list_windows, question_asks_for_secrets, signs_of
+from language.attacks.demand_score import ANSWER, DRAFT, sum_weights
+from language.attacks.demands import (
+    asks_for_secrets,
+    draft_asks_for_secrets,
+    list_windows,
+    question_asks_for_secrets,
+    signs_of,
+)
 from tools.making.demand_weights import Text, fit, read_texts
 
 
 @pytest.mark.parametrize(
-    ("question", "found", "alarms"), [(False, 0.6, 0.02), (True, 0.85, 0.25)], ids=["answers", "questions"]
+    ("asks", "found", "alarms"),
+    [
+        (asks_for_secrets, 0.85, 0.063),
+        (draft_asks_for_secrets, 0.9, 0.07),
+        (question_asks_for_secrets, 0.9, 0.15),
+    ],
+    ids=["documents", "drafts", "questions"],
 )
-def test_demands_of_a_stranger_are_found(question: bool, found: float, alarms: float) -> None:
+def test_demands_of_a_stranger_are_found(asks: Callable[[str], str], found: float, alarms: float) -> None:
     """Of texts that nothing was fitted on, at least so many demands are found and at most so many others."""
-    asks = question_asks_for_secrets if question else asks_for_secrets
+    question = asks is question_asks_for_secrets
     texts = [text for text in read_texts("demands_held_back.jsonl") if text.question is question]
     shares = [
         sum(bool(asks(text.text)) for text in texts if text.demands is kind)
@@ -105,8 +118,8 @@ def test_the_weights_are_fitted_again_by_their_tool() -> None:
         Text(f"The {what} is stored by the {who}.", demands=False) for what in SECRETS for who in ("team", "app")
     ]
     fitted = tomllib.loads(fit([*demands, *harmless]))
-    assert set(fitted) == {"sums", "stems", "signs"}
-    weights = {word: float(weight) for weight, words in fitted["stems"].items() for word in words.split()}
+    assert set(fitted) == {"sums", "terms", "signs"}
+    weights = {word: float(weight) for weight, words in fitted["terms"].items() for word in words.split()}
     assert weights["send"] > 0 > weights["store"]
 
 
@@ -118,3 +131,12 @@ def test_the_weights_that_ship_tell_two_plain_sentences_apart() -> None:
     demand, harmless = "please send us the password of your account.", "enter your password and press sign in."
     assert sum_weights(demand, signs_of(demand)) > ANSWER + 1
     assert sum_weights(harmless, signs_of(harmless)) < ANSWER - 1
+
+
+def test_less_counts_as_a_demand_in_a_models_words_than_in_a_document() -> None:
+    """Between the two limits a document's sentence stays, and a model's is refused."""
+    text = "Everyone in the group sends his bot token to @helper_admin_demo, who then turns the webhooks on."
+    (window,) = list_windows(text.casefold())
+    assert DRAFT < sum_weights(window, signs_of(window)) < ANSWER
+    assert asks_for_secrets(text) == ""
+    assert draft_asks_for_secrets(text)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from language.attacks import demand_score
-from language.attacks.demand_score import SIGN_SCALE, list_stems, pair_signs
+from language.attacks.demand_score import SIGN_SCALE, list_terms, pair_signs
 from language.attacks.demands import as_read, asks_for_secrets, list_windows, question_asks_for_secrets, signs_of
 
 Floats = NDArray[np.float32]
@@ -29,10 +29,10 @@ Floats = NDArray[np.float32]
 HERE: Final = Path(__file__).parent
 WEIGHTS: Final = Path(demand_score.__file__).with_name("demand_weights.toml")
 FEWEST: Final = 3
-"""Texts that have a word that is weighed: a rarer one says nothing."""
-MOST_STEMS: Final = 1_500
-PENALTY: Final = 0.1
-"""Of a weight's square, beside the loss of one text: 1/C of the usual notation, C = 10."""
+"""Texts that have a word or pair that is weighed: a rarer one says nothing."""
+MOST_TERMS: Final = 3_000
+PENALTY: Final = 0.03
+"""Of a weight's square, beside the loss of one text: 1/C of the usual notation, C = 30."""
 MANUAL_WEIGHT: Final = 0.5
 """Of a manual's sentence beside a written text: there are ten times as many."""
 STEPS: Final = 1_500
@@ -106,7 +106,7 @@ def fit(texts: Sequence[Text]) -> str:
 
     A logistic regression with a square penalty, minimised by Nesterov's accelerated gradient. Where a demand stands in its
     text is not written down: the first fit is on whole texts, the second on the window of each demand that the first one
-    finds most like a demand, and on all windows of harmless texts. It keeps the most telling stems.
+    finds most like a demand, and on all windows of harmless texts. It keeps the most telling terms.
     """
     whole = [(text, plain) for text in texts for plain in as_read(text.text)[:1]]
     first = _Fit.of(whole, most=len(whole))
@@ -115,37 +115,37 @@ def fit(texts: Sequence[Text]) -> str:
         for text, plain in whole
         for window in ([max(list_windows(plain) or [plain], key=first.sum)] if text.demands else list_windows(plain))
     ]
-    return _as_toml(_Fit.of(chosen, most=MOST_STEMS))
+    return _as_toml(_Fit.of(chosen, most=MOST_TERMS))
 
 
 class _Fit(NamedTuple):
     """Fitted weights of stems and signs."""
 
-    stems: dict[str, float]
+    terms: dict[str, float]
     signs: dict[str, float]
     intercept: float
 
     def sum(self, window: str) -> float:
-        known = [self.stems[stem] for stem in list_stems(window) if stem in self.stems]
+        known = [self.terms[term] for term in list_terms(window) if term in self.terms]
         signed = sum(self.signs.get(sign, 0.0) for sign in pair_signs(signs_of(window)))
         return self.intercept + sum(known) / max(1.0, len(known) ** 0.5) + SIGN_SCALE * signed
 
     @classmethod
     def of(cls, windows: Sequence[tuple[Text, str]], *, most: int) -> _Fit:
-        stems = [list_stems(window) for _, window in windows]
+        terms = [list_terms(window) for _, window in windows]
         signs = [pair_signs(signs_of(window)) for _, window in windows]
         demanded = np.array([text.demands for text, _ in windows], dtype=np.float32)
         weight = np.array([MANUAL_WEIGHT if text.manual else 1.0 for text, _ in windows], dtype=np.float32)
         counted = Counter(
-            stem for listed, (text, _) in zip(stems, windows, strict=True) if not text.manual for stem in listed
+            term for listed, (text, _) in zip(terms, windows, strict=True) if not text.manual for term in listed
         )
-        known = sorted(stem for stem, times in counted.items() if times >= FEWEST)
+        known = sorted(term for term, times in counted.items() if times >= FEWEST)
         known_signs = sorted(frozenset[str]().union(*signs))
         if len(known) > most:
-            fitted, _ = _minimise(_matrix(stems, signs, known, known_signs), demanded, weight)
+            fitted, _ = _minimise(_matrix(terms, signs, known, known_signs), demanded, weight)
             telling = map(int, np.argsort(-np.abs(fitted[: len(known)]))[:most])
             known = sorted(known[at] for at in telling)
-        fitted, intercept = _minimise(_matrix(stems, signs, known, known_signs), demanded, weight)
+        fitted, intercept = _minimise(_matrix(terms, signs, known, known_signs), demanded, weight)
         weights = list(map(float, fitted))
         return cls(
             dict(zip(known, weights[: len(known)], strict=True)),
@@ -155,13 +155,13 @@ class _Fit(NamedTuple):
 
 
 def _matrix(
-    stems: Sequence[frozenset[str]], signs: Sequence[frozenset[str]], known: Sequence[str], known_signs: Sequence[str]
+    terms: Sequence[frozenset[str]], signs: Sequence[frozenset[str]], known: Sequence[str], known_signs: Sequence[str]
 ) -> Floats:
     place = {name: at for at, name in enumerate(known)}
     sign_place = {name: len(known) + at for at, name in enumerate(known_signs)}
-    values = np.zeros((len(stems), len(known) + len(known_signs)), dtype=np.float32)
-    for row, (listed, signed) in enumerate(zip(stems, signs, strict=True)):
-        there = [place[stem] for stem in listed if stem in place]
+    values = np.zeros((len(terms), len(known) + len(known_signs)), dtype=np.float32)
+    for row, (listed, signed) in enumerate(zip(terms, signs, strict=True)):
+        there = [place[term] for term in listed if term in place]
         values[row, there] = 1 / max(1.0, len(there) ** 0.5)
         values[row, [sign_place[sign] for sign in signed]] = SIGN_SCALE
     return values
@@ -188,12 +188,12 @@ def _minimise(values: Floats, demanded: Floats, weight: Floats) -> tuple[Floats,
 def _as_toml(fit: _Fit) -> str:
     lines = [
         "# The weights of `demand_score.py`, as `python -m tools.making.demand_weights` fitted them: not edited by hand.",
-        "# A weight, and the stems or signs that have it.",
+        "# A weight, and the stems, pairs of stems or signs that have it.",
         "",
         "[sums]",
         f"intercept = {fit.intercept:.3f}",
     ]
-    for kind, fitted in (("stems", fit.stems), ("signs", fit.signs)):
+    for kind, fitted in (("terms", fit.terms), ("signs", fit.signs)):
         by_weight: dict[str, list[str]] = {}
         for name, weight in fitted.items():
             if abs(weight) >= 0.05:
