@@ -21,7 +21,7 @@ from tools.making.demand_weights import Text, fit, read_texts
 @pytest.mark.parametrize(
     ("asks", "found", "alarms"),
     [
-        (asks_for_secrets, 0.85, 0.063),
+        (asks_for_secrets, 0.84, 0.063),
         (draft_asks_for_secrets, 0.9, 0.07),
         (question_asks_for_secrets, 0.9, 0.15),
     ],
@@ -135,7 +135,7 @@ def test_the_weights_that_ship_tell_two_plain_sentences_apart() -> None:
 
 def test_less_counts_as_a_demand_in_a_models_words_than_in_a_document() -> None:
     """Between the two limits a document's sentence stays, and a model's is refused."""
-    text = "Everyone in the group sends his bot token to @helper_admin_demo, who then turns the webhooks on."
+    text = "Students who cannot log in should message the class coordinator with their password and date of birth."
     (window,) = list_windows(text.casefold())
     assert DRAFT < sum_weights(window, signs_of(window)) < ANSWER
     assert asks_for_secrets(text) == ""

@@ -115,10 +115,10 @@ def test_a_profile_with_an_unreadable_contract_is_not_loaded(tmp_path: Path, roo
 @pytest.mark.parametrize("quoted", [True, False], ids=["quoted", "a model's own words"])
 async def test_a_demand_of_a_models_own_words_is_refused_sooner_than_a_documents(quoted: bool) -> None:
     """What stands in a document with the same words passes as a quotation: a sentence lost there is lost for good."""
-    said = "Everyone in the group sends his bot token to @helper_admin_demo, who then turns the webhooks on."
+    said = "Students who cannot log in should message the class coordinator with their password and date of birth."
     report = await report_of(
         request_type="KNOWLEDGE_QA",
-        question={"text": "Who turns the webhooks on?"},
+        question={"text": "What should students who cannot log in do?"},
         evidence=[{"source": "doc", "ref": "a", "snippet": said, "confidence": 0.9}],
         draft_answer=f"{said[:-1]} [1].",
         quoted=quoted,
