@@ -88,18 +88,19 @@ def scores_by_query(
     count: a turn may go on with another reranker.
     """
     found: list[dict[str, float]] = [{} for _ in queries]
-    places = {text: number for texts in (rephrased, queries) for number, text in enumerate(texts)}
     counted = [trace for trace in traces if trace.odds] or traces
     for trace in counted if queries else ():
-        number = places.get(trace.query)
-        if number is None:
-            number = likest(trace.query, queries)
-            if not set(stems(trace.query)) & set(stems(queries[number])):
+        numbers = [n for n, asked in enumerate(zip(queries, rephrased or queries, strict=True)) if trace.query in asked]
+        if not numbers:
+            texts = [*queries, *rephrased]
+            most_like = likest(trace.query, texts)
+            if not set(stems(trace.query)) & set(stems(texts[most_like])):
                 continue
-        own = found[number]
-        for row in trace.passages:
-            if row.rerank_score_raw is not None:
-                own[row.ref] = max(row.rerank_score_raw, own.get(row.ref, row.rerank_score_raw))
+            numbers = [most_like % len(queries)]
+        for own in (found[n] for n in numbers):
+            for row in trace.passages:
+                if row.rerank_score_raw is not None:
+                    own[row.ref] = max(row.rerank_score_raw, own.get(row.ref, row.rerank_score_raw))
     return tuple(found) if any(found) else ()
 
 

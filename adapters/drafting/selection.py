@@ -152,7 +152,8 @@ def _list_tried(ranked: list[ScoredUnit], weights: _Weights, request: DraftReque
     scores = {scored.unit.source: read.get(request.evidence[scored.unit.source - 1].ref) for scored in ranked}
     known = {source: score for source, score in scores.items() if score is not None}
     best = max(known, key=lambda source: known[source], default=0)
-    if ranked[0].unit.source not in known or (request.odds and known[best] < READS_AS_ANSWER):
+    unread = bool(tried) and ranked[0].unit.source not in known
+    if not known or unread or (request.odds and known[best] < READS_AS_ANSWER):
         return tried
     own = [scored for scored in ranked if scored.unit.source == best]
     # One that begins in mid-air and shares no word has less than nothing by words, and still is the answer.
@@ -237,6 +238,12 @@ def _reads_as_answer(scored: ScoredUnit, request: DraftRequest) -> bool:
     """Whether a model has read the unit's passage with its question, and holds it for an answer."""
     read = request.read[scored.question] if request.read else dict[str, float]()
     return request.odds and read.get(request.evidence[scored.unit.source - 1].ref, -math.inf) >= READS_AS_ANSWER
+
+
+def _is_rejected(scored: ScoredUnit, request: DraftRequest) -> bool:
+    """Whether a model has read the unit's passage with its question, and holds it for no answer."""
+    read = request.read[scored.question] if request.read else dict[str, float]()
+    return request.odds and read.get(request.evidence[scored.unit.source - 1].ref, math.inf) < READS_AS_ANSWER
 
 
 def _wants_steps(question: str, request: DraftRequest) -> bool:
@@ -386,6 +393,8 @@ def _with_company(
 def _may_join(scored: ScoredUnit, best: ScoredUnit, request: DraftRequest) -> bool:
     """Whether a unit can stand beside the best one at all."""
     unit = scored.unit
+    if unit.source != best.unit.source and _reads_as_answer(best, request) and _is_rejected(scored, request):
+        return False
     if lookup_of(unit, request) and request.evidence[unit.source - 1].found not in ("0", "1"):
         return False  # one row of a list would look like all there is
     if unit.source == best.unit.source:

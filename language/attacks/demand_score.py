@@ -22,7 +22,9 @@ from language.words import stem
 ANSWER: Final = 1.0
 DRAFT: Final = 0.0
 QUESTION: Final = 0.0
-"""Sums above which a text is a demand: one of a document, one that a model wrote, and the assistant's own question.
+SHORT: Final = 1.5
+"""Sums above which a text is a demand: one of a document, one that a model wrote, the assistant's own question, and the
+least for a few words in any of them.
 
 A sentence of a document that is taken for one is lost to users. A model's draft is tried again, then quoted in its place; of
 a question, a more general one is asked.

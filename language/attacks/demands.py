@@ -16,10 +16,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Final
 
-from language.attacks.demand_score import ANSWER, DRAFT, QUESTION, pieces_of, sum_weights
+from language.attacks.demand_score import ANSWER, DRAFT, QUESTION, SHORT, pieces_of, sum_weights
 from language.clean import holds_any, skeleton
 from language.memo import remember
 from language.patterns import read_wording
@@ -42,6 +42,7 @@ _GIVEN: Final = _WORDING.pattern("given")
 _ASKED_BACK: Final = _WORDING.pattern("asked_back")
 _OF_THE_READER: Final = _WORDING.pattern("of_the_reader")
 _NAMES_A_SECRET: Final = _WORDING.pattern("names_a_secret")
+_READERS_QUESTION: Final = _WORDING.pattern("readers_question")
 _WANTED_WORDS: Final = _WORDING.words("wanted_words")
 _AROUND: Final = 400
 """Characters to both sides of such a word that any request with it reaches."""
@@ -65,7 +66,8 @@ def asks_for_secrets(text: str) -> str:
 
     A warning ("never send your password") is not a request. A text is judged as written and as Markdown shows it.
     """
-    return next((found for said in as_read(text) if (found := _listed(said))), "") or _weighed(text, ANSWER)
+    read = (_without_readers_questions(said) for said in as_read(text))
+    return next((found for said in read if (found := _listed(said))), "") or _weighed(text, ANSWER)
 
 
 @remember
@@ -76,8 +78,14 @@ def draft_asks_for_secrets(text: str) -> str:
 
 def _weighed(text: str, threshold: float) -> str:
     """Return what weighs more than a threshold in a text as a whole, or in an item or cell of it."""
-    read = (*as_read(text), *_items(text))
+    read = map(_without_readers_questions, (*as_read(text), *_items(text)))
     return next((found for said in read if (found := _weighs_more(said, threshold))), "")
+
+
+def _without_readers_questions(plain: str) -> str:
+    """Return a text without what its reader asks of himself: a heading such as "Does support need my password?"."""
+    left = _READERS_QUESTION.sub(" ", plain)
+    return plain if left == plain else " ".join(left.split())
 
 
 def _items(text: str) -> Iterator[str]:
@@ -202,21 +210,47 @@ def _handed_over(said: str) -> str:
 
 
 def list_windows(plain: str) -> list[str]:
-    """Return what is weighed of a plain text: each sentence that names a secret, and it with each neighbour that does not."""
+    """Return what is weighed of a plain text, as far as it names a secret.
+
+    Each sentence; it with each neighbour that names none; parts of a long one, in which a demand weighs too little; and
+    each run of short ones, into which a demand may be cut.
+    """
     if not may_demand(plain):
         return []
-    pieces = [(piece, _NAMES_A_SECRET.search(piece) is not None) for piece in pieces_of(plain)]
+    sentences = pieces_of(plain)
+    pieces = [(piece, _names_a_secret(piece)) for piece in sentences]
     alone = [piece for piece, named in pieces if named]
-    return alone + [f"{one} {two}" for (one, first), (two, second) in pairwise(pieces) if first is not second]
+    beside = [f"{one} {two}" for (one, first), (two, second) in pairwise(pieces) if first is not second]
+    return [*alone, *beside, *filter(_names_a_secret, (*_parts_of_long(alone), *_runs_of_short(sentences)))]
+
+
+def _names_a_secret(piece: str) -> bool:
+    return _NAMES_A_SECRET.search(piece) is not None
+
+
+def _parts_of_long(pieces: list[str]) -> Iterator[str]:
+    for words in (piece.split() for piece in pieces):
+        starts = range(0, len(words) - _PART // 2, _PART // 2) if len(words) > _LONG else ()
+        yield from (" ".join(words[start : start + _PART]) for start in starts)
+
+
+def _runs_of_short(pieces: list[str]) -> Iterator[str]:
+    for short, run in groupby(pieces, key=lambda piece: piece.count(" ") < _FEWEST_WORDS - 1):
+        if short and len(joined := list(run)) > 1:
+            yield from pieces_of(" ".join(piece.rstrip(".!?") for piece in joined))
 
 
 def _weighs_more(plain: str, threshold: float) -> str:
     """Return the first window of a text whose words and signs together weigh more than a threshold.
 
-    A few words name a thing ("which kind of password"); demands as short as that are in the lists.
+    A few words must weigh more: most of them name a thing.
     """
-    windows = (bare for window in list_windows(plain) if (bare := _not_denied(window)).count(" ") >= _FEWEST_WORDS - 1)
-    return next((window for window in windows if sum_weights(window, signs_of(window)) > threshold), "")
+    for window in list_windows(plain):
+        bare = _not_denied(window)
+        limit = threshold if bare.count(" ") >= _FEWEST_WORDS - 1 else max(threshold, SHORT)
+        if bare and sum_weights(bare, signs_of(bare)) > limit:
+            return bare
+    return ""
 
 
 def _not_denied(window: str) -> str:
@@ -228,16 +262,35 @@ def _not_denied(window: str) -> str:
     if asked != window:
         window = " ".join(asked.split())
     clauses = _CLAUSES.split(window)
-    left = [one for one in clauses if not _DENIES_OR_ASKS.search(one)]
+    left = _not_governed(clauses)
     joined = ", ".join(left) if len(left) < len(clauses) else window
     if _GIVEN.search(joined) and not _ASKED_BACK.search(joined):
         return ""
     return "" if _DENIES_OR_ASKS.search(joined) or not _NAMES_A_SECRET.search(joined) else joined
 
 
+def _not_governed(clauses: list[str]) -> list[str]:
+    """Return clauses that neither deny nor ask, nor go on with the list of one that does: "never send a PIN, a code"."""
+    left: list[str] = []
+    denied = False
+    for clause in clauses:
+        denied = bool(_DENIES_OR_ASKS.search(clause)) or (denied and not _acts(clause))
+        if not denied:
+            left.append(clause)
+    return left
+
+
+def _acts(clause: str) -> bool:
+    signs = ("handing", "urges", "we", "person")
+    return any(pattern.search(clause) for sign in signs for pattern in _WORDING.patterns(sign))
+
+
 _CLAUSES: Final = re.compile(r"[,;:] | [—–-] ")
 _FEWEST_WORDS: Final = 5
-"""Of a window that is weighed."""
+"""Fewer are a few words."""
+_LONG: Final = 30
+_PART: Final = 20
+"""Words of a sentence that is weighed in parts, too, and of such a part."""
 
 
 def signs_of(window: str) -> list[str]:

@@ -1110,12 +1110,26 @@ async def test_a_model_that_has_read_the_passages_says_which_one_answers(
     assert [int(number) for number in re.findall(r"\[(\d)\]", draft.text)] == [quoted]
 
 
-async def test_an_answer_that_begins_in_mid_air_and_shares_no_word_is_quoted_if_a_model_holds_it_for_one() -> None:
-    """By its words it has less than nothing: the passage that the model rejects does not take its place."""
-    items = evidence(PAGES_READ[0], f"Then f{PAGES_READ[1][1:]}")
+@pytest.mark.parametrize("same_page", [False, True], ids=["two pages", "one page"])
+async def test_an_answer_that_begins_in_mid_air_and_shares_no_word_is_quoted_if_a_model_holds_it_for_one(
+    same_page: bool,
+) -> None:
+    """By its words it has less than nothing: the passage that the model rejects takes no place, nor one beside it."""
+    pages = ("doc:1", "doc:1" if same_page else "doc:2")
+    texts = (PAGES_READ[0], f"Then f{PAGES_READ[1][1:]}")
+    items = tuple(
+        item.model_copy(update={"document": page}) for item, page in zip(evidence(*texts), pages, strict=True)
+    )
     draft = await drafted(READ, items=items, read=({items[0].ref: -6.0, items[1].ref: 2.0},), odds=True)
     assert "[2]" in draft.text
     assert "[1]" not in draft.text
+
+
+async def test_what_nobody_read_and_no_word_speaks_for_is_no_reason_against_a_read_answer() -> None:
+    """Only a passage that is best by the words, and was not read, is quoted before one that was."""
+    items = evidence("Then close it.", f"Then f{PAGES_READ[1][1:]}")
+    draft = await drafted(READ, items=items, read=({items[1].ref: 2.0},), odds=True)
+    assert "[2]" in draft.text
 
 
 async def test_what_a_model_could_not_read_is_no_worse_than_what_it_read() -> None:

@@ -248,5 +248,12 @@ def test_each_query_has_the_best_score_that_a_reranker_gave_a_passage_for_it() -
     assert scores_by_query([*traces, read("price list", a=9.0)], ["boil water"])[0]["a"] == 1.0
     synonym = read("two-step verification", a=6.0)
     assert scores_by_query([synonym], ["What is 2FA?"], ["two-step verification"]) == ({"a": 6.0},)
+    # What two queries are searched by is read for both, and a refined query may be of the documents' words.
+    both = scores_by_query([synonym], ["What is 2FA?", "What is MFA?"], ["two-step verification"] * 2)
+    assert both == ({"a": 6.0}, {"a": 6.0})
+    assert scores_by_query([read("boil water", a=1.0)], ["boil water", "boil water"]) == ({"a": 1.0}, {"a": 1.0})
+    refined = read("two-step verification of account", a=6.0)
+    asked = ["What is 2FA?", "delete account"]
+    assert scores_by_query([refined], asked, ["two-step verification", "delete account"]) == ({"a": 6.0}, {})
     known = read("boil water", a=-3.0).model_copy(update={"odds": True})
     assert scores_by_query([*traces, known], ["boil water", "open the lid"]) == ({"a": -3.0}, {})

@@ -21,7 +21,7 @@ from tools.making.demand_weights import Text, fit, read_texts
 @pytest.mark.parametrize(
     ("asks", "found", "alarms"),
     [
-        (asks_for_secrets, 0.84, 0.063),
+        (asks_for_secrets, 0.84, 0.06),
         (draft_asks_for_secrets, 0.9, 0.07),
         (question_asks_for_secrets, 0.9, 0.15),
     ],
@@ -47,6 +47,40 @@ def test_ordinary_help_around_it_hides_no_demand() -> None:
     assert asks_for_secrets(demand)
     assert asks_for_secrets(f"{around}{demand} {around}")
     assert asks_for_secrets(f"{around.replace('.', ' and')} {demand}")
+    assert asks_for_secrets(
+        f"If the lamp of the printer in the hall is red, {around[:170]} {demand[0].lower()}{demand[1:]}"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Your password. Type it. Right here. Now.",
+        "The code. Send it. To me.",
+        "Код. Диктуйте мне. Скорее.",
+        "Продиктуйте цифры оператору.",
+        "PIN here, please.",
+    ],
+)
+def test_a_demand_of_a_few_words_is_weighed_and_one_that_is_cut_into_such_as_one(text: str) -> None:
+    """Short sentences in a row are one window; a few words alone must weigh more."""
+    assert asks_for_secrets(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Don't give your recovery phrase to the support staff.",
+        "Пожалуйста, не присылайте токены в чат.",
+        "Never share: your PIN, your CVV, the code from the SMS.",
+        "Мы никогда не спрашиваем пароль, ПИН-код и CVV ни по телефону, ни в чате.",
+        "Does support need my password?",
+        "Может ли сотрудник спросить у меня код из СМС?",
+    ],
+)
+def test_a_warning_with_a_list_and_a_readers_own_question_demand_nothing(text: str) -> None:
+    """What a denial governs goes on after its commas, and a heading may ask what its reader would."""
+    assert draft_asks_for_secrets(text) == ""
 
 
 def test_a_secret_and_what_becomes_of_it_may_stand_in_two_sentences() -> None:

@@ -32,7 +32,7 @@ FEWEST: Final = 3
 """Texts that have a word or pair that is weighed: a rarer one says nothing."""
 MOST_TERMS: Final = 3_000
 PENALTY: Final = 0.1
-"""Of a weight's square, beside the loss of one text: 1/C of the usual notation, C = 30."""
+"""Of a weight's square, beside the loss of one text: 1/C of the usual notation, C = 10."""
 MANUAL_WEIGHT: Final = 0.5
 """Of a manual's sentence beside a written text: there are ten times as many."""
 STEPS: Final = 1_500

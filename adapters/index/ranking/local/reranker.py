@@ -124,18 +124,24 @@ class LocalReranker:
         return detect(query) in self.languages and (language is None or language in self.languages)
 
     async def scores(self, query: str, texts: Sequence[str], made: list[ModelCall] | None = None) -> list[float]:
+        if not texts:
+            return []
         try:
             async with asyncio.timeout(self._timeout_s):  # of its own: it is loaded once in a process
                 await in_thread(self._model.load)
+        except TimeoutError:
+            raise self._late("was not loaded", "Raise GUARDIAN_RERANK_TIMEOUT.") from None
+        try:
             # One by one: whoever gives up waits for no more of them, and a batch would be padded to its longest.
             async with asyncio.timeout(self._timeout_s):
                 return [await in_thread(self._score, query[: LONGEST_TEXT // 2], text[:LONGEST_TEXT]) for text in texts]
         except TimeoutError:
-            raise ServerFault(
-                f"The reranker {self.name} did not read {len(texts)} passages in {self._timeout_s:g} s.",
-                "Raise GUARDIAN_RERANK_TIMEOUT, or lower GUARDIAN_RERANK_TOP.",
-                kind=FaultKind.DEADLINE,
-            ) from None
+            way_out = "Raise GUARDIAN_RERANK_TIMEOUT, or lower GUARDIAN_RERANK_TOP."
+            raise self._late(f"did not read {len(texts)} passages", way_out) from None
+
+    def _late(self, what: str, way_out: str) -> ServerFault:
+        message = f"The reranker {self.name} {what} in {self._timeout_s:g} s."
+        return ServerFault(message, way_out, kind=FaultKind.DEADLINE)
 
     def _score(self, query: str, text: str) -> float:
         pair = (query, text)
