@@ -275,11 +275,11 @@ def _check_grounding(
         sections=_titles_of(spec),
         # What a plan asks for may name what the user spoke of in an earlier turn.
         names=[*_names_of(profile, spec), *filter(None, state["sgr_plan"].get("subqueries", []))],
-        quoted=_is_quoted(state),
+        quoted=_only_quotes(state),
     )
 
 
-def _is_quoted(state: GuardianView) -> bool:
+def _only_quotes(state: GuardianView) -> bool:
     """Whether the draft was put together of the documents' own sentences."""
     return state["quoted"] or state["quoting"]
 
@@ -376,7 +376,7 @@ def _policy(
         broken = state["request_policy"].get("error", "")
         return PolicyFinding.model_validate(state["request_policy"]), (broke("policy", broken),) if broken else ()
     try:
-        asks, quoted = kind is DraftKind.CLARIFICATION, _is_quoted(state)
+        asks, quoted = kind is DraftKind.CLARIFICATION, _only_quotes(state)
         shown = _list_shown_texts(state)
         return check_answer(state["draft_answer"], profile, role, asks=asks, quoted=quoted, shown=shown), ()
     except Exception as error:  # noqa: BLE001  # whatever broke, the draft has not been checked

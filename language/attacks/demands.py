@@ -21,7 +21,7 @@ from typing import Final
 
 from language.attacks.demand_score import ANSWER, DRAFT, QUESTION, SHORT, pieces_of, sum_weights
 from language.clean import holds_any, skeleton
-from language.memo import remember
+from language.memo import remember, remember_items
 from language.patterns import read_wording
 from language.privacy.spans import readings
 from language.readings import readings as without_disguise
@@ -67,16 +67,16 @@ def asks_for_secrets(text: str) -> str:
     A warning ("never send your password") is not a request. A text is judged as written and as Markdown shows it.
     """
     read = (_without_readers_questions(said) for said in as_read(text))
-    return next((found for said in read if (found := _listed(said))), "") or _weighed(text, ANSWER)
+    return next((found for said in read if (found := _listed(said))), "") or _find_by_weight(text, ANSWER)
 
 
 @remember
 def draft_asks_for_secrets(text: str) -> str:
     """Return the same for a text that a model wrote, for which less counts as a request than for a document."""
-    return asks_for_secrets(text) or _weighed(text, DRAFT)
+    return asks_for_secrets(text) or _find_by_weight(text, DRAFT)
 
 
-def _weighed(text: str, threshold: float) -> str:
+def _find_by_weight(text: str, threshold: float) -> str:
     """Return what weighs more than a threshold in a text as a whole, or in an item or cell of it."""
     read = map(_without_readers_questions, (*as_read(text), *_items(text)))
     return next((found for said in read if (found := _weighs_more(said, threshold))), "")
@@ -262,14 +262,14 @@ def _not_denied(window: str) -> str:
     if asked != window:
         window = " ".join(asked.split())
     clauses = _CLAUSES.split(window)
-    left = _not_governed(clauses)
+    left = _drop_governed(clauses)
     joined = ", ".join(left) if len(left) < len(clauses) else window
     if _GIVEN.search(joined) and not _ASKED_BACK.search(joined):
         return ""
     return "" if _DENIES_OR_ASKS.search(joined) or not _NAMES_A_SECRET.search(joined) else joined
 
 
-def _not_governed(clauses: list[str]) -> list[str]:
+def _drop_governed(clauses: list[str]) -> list[str]:
     """Return clauses that neither deny nor ask, nor go on with the list of one that does: "never send a PIN, a code"."""
     left: list[str] = []
     denied = False
@@ -322,6 +322,7 @@ def _is_denied(said: str, verb: int) -> bool:
     return said[verb] not in ",;:(" and _DENIED.search(said, before, verb) is not None
 
 
+@remember_items
 def as_read(text: str) -> list[str]:
     """Return a text as it reads: folded, in one line, without the marks of emphasis, code, links and citations in it."""
     return list(dict.fromkeys(map(_plain_text, dict.fromkeys(read.plain for read in readings(text)))))
