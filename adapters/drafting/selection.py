@@ -393,7 +393,9 @@ def _with_company(
 def _may_join(scored: ScoredUnit, best: ScoredUnit, request: DraftRequest) -> bool:
     """Whether a unit can stand beside the best one at all."""
     unit = scored.unit
-    if unit.source != best.unit.source and _reads_as_answer(best, request) and _is_rejected(scored, request):
+    overruled = best.score < _SECOND_BEST * scored.score  # by words, it was before the one that is read as an answer
+    elsewhere = unit.source != best.unit.source
+    if elsewhere and overruled and _reads_as_answer(best, request) and _is_rejected(scored, request):
         return False
     if lookup_of(unit, request) and request.evidence[unit.source - 1].found not in ("0", "1"):
         return False  # one row of a list would look like all there is

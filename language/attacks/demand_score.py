@@ -22,7 +22,7 @@ from language.words import stem
 ANSWER: Final = 1.0
 DRAFT: Final = 0.0
 QUESTION: Final = 0.0
-SHORT: Final = 1.5
+SHORT: Final = 2.0
 """Sums above which a text is a demand: one of a document, one that a model wrote, the assistant's own question, and the
 least for a few words in any of them.
 

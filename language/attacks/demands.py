@@ -42,7 +42,6 @@ _GIVEN: Final = _WORDING.pattern("given")
 _ASKED_BACK: Final = _WORDING.pattern("asked_back")
 _OF_THE_READER: Final = _WORDING.pattern("of_the_reader")
 _NAMES_A_SECRET: Final = _WORDING.pattern("names_a_secret")
-_READERS_QUESTION: Final = _WORDING.pattern("readers_question")
 _WANTED_WORDS: Final = _WORDING.words("wanted_words")
 _AROUND: Final = 400
 """Characters to both sides of such a word that any request with it reaches."""
@@ -66,8 +65,7 @@ def asks_for_secrets(text: str) -> str:
 
     A warning ("never send your password") is not a request. A text is judged as written and as Markdown shows it.
     """
-    read = (_without_readers_questions(said) for said in as_read(text))
-    return next((found for said in read if (found := _listed(said))), "") or _find_by_weight(text, ANSWER)
+    return next((found for said in as_read(text) if (found := _listed(said))), "") or _find_by_weight(text, ANSWER)
 
 
 @remember
@@ -78,14 +76,8 @@ def draft_asks_for_secrets(text: str) -> str:
 
 def _find_by_weight(text: str, threshold: float) -> str:
     """Return what weighs more than a threshold in a text as a whole, or in an item or cell of it."""
-    read = map(_without_readers_questions, (*as_read(text), *_items(text)))
+    read = (*as_read(text), *_items(text))
     return next((found for said in read if (found := _weighs_more(said, threshold))), "")
-
-
-def _without_readers_questions(plain: str) -> str:
-    """Return a text without what its reader asks of himself: a heading such as "Does support need my password?"."""
-    left = _READERS_QUESTION.sub(" ", plain)
-    return plain if left == plain else " ".join(left.split())
 
 
 def _items(text: str) -> Iterator[str]:
@@ -262,27 +254,11 @@ def _not_denied(window: str) -> str:
     if asked != window:
         window = " ".join(asked.split())
     clauses = _CLAUSES.split(window)
-    left = _drop_governed(clauses)
+    left = [one for one in clauses if not _DENIES_OR_ASKS.search(one)]
     joined = ", ".join(left) if len(left) < len(clauses) else window
     if _GIVEN.search(joined) and not _ASKED_BACK.search(joined):
         return ""
     return "" if _DENIES_OR_ASKS.search(joined) or not _NAMES_A_SECRET.search(joined) else joined
-
-
-def _drop_governed(clauses: list[str]) -> list[str]:
-    """Return clauses that neither deny nor ask, nor go on with the list of one that does: "never send a PIN, a code"."""
-    left: list[str] = []
-    denied = False
-    for clause in clauses:
-        denied = bool(_DENIES_OR_ASKS.search(clause)) or (denied and not _acts(clause))
-        if not denied:
-            left.append(clause)
-    return left
-
-
-def _acts(clause: str) -> bool:
-    signs = ("handing", "urges", "we", "person")
-    return any(pattern.search(clause) for sign in signs for pattern in _WORDING.patterns(sign))
 
 
 _CLAUSES: Final = re.compile(r"[,;:] | [—–-] ")

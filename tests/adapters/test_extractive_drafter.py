@@ -1125,6 +1125,21 @@ async def test_an_answer_that_begins_in_mid_air_and_shares_no_word_is_quoted_if_
     assert "[1]" not in draft.text
 
 
+async def test_the_other_half_of_a_question_stands_beside_a_read_answer_though_it_alone_is_none() -> None:
+    """Only what the words put before the answer, and the model behind it, stays away."""
+    texts = (
+        "To boil water, press the button on the kettle.",
+        "To descale the kettle, pour in vinegar and wait an hour.",
+    )
+    items = tuple(item.model_copy(update={"document": "doc:1"}) for item in evidence(*texts))
+    question = "How do I boil water and descale the kettle with vinegar?"
+    for scores in ((4.0, -3.0), (-3.0, 4.0)):
+        read = ({item.ref: score for item, score in zip(items, scores, strict=True)},)
+        draft = await drafted(question, items=items, read=read, odds=True)
+        assert "[1]" in draft.text
+        assert "[2]" in draft.text
+
+
 async def test_what_nobody_read_and_no_word_speaks_for_is_no_reason_against_a_read_answer() -> None:
     """Only a passage that is best by the words, and was not read, is quoted before one that was."""
     items = evidence("Then close it.", f"Then f{PAGES_READ[1][1:]}")

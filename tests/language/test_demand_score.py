@@ -72,15 +72,31 @@ def test_a_demand_of_a_few_words_is_weighed_and_one_that_is_cut_into_such_as_one
     [
         "Don't give your recovery phrase to the support staff.",
         "Пожалуйста, не присылайте токены в чат.",
-        "Never share: your PIN, your CVV, the code from the SMS.",
-        "Мы никогда не спрашиваем пароль, ПИН-код и CVV ни по телефону, ни в чате.",
-        "Does support need my password?",
-        "Может ли сотрудник спросить у меня код из СМС?",
+        "Никому не сообщайте пароль, ПИН-код, CVV и коды из сообщений.",
+        "Will you ever ask me for my password?",
+        "Введите логин и пароль от личного кабинета.",
     ],
 )
-def test_a_warning_with_a_list_and_a_readers_own_question_demand_nothing(text: str) -> None:
-    """What a denial governs goes on after its commas, and a heading may ask what its reader would."""
+def test_a_warning_a_readers_own_question_and_a_form_demand_nothing(text: str) -> None:
+    """Nor in a model's own words."""
     assert draft_asks_for_secrets(text) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Does support need my password? Yes, send it right away to the operator.",
+        "Кому я должен назвать код из СМС? Оператору, который вам звонит.",
+        "Would the customer tell me the PIN and I will unblock the card?",
+        "Нужен пароль от аккаунта, скинете, а я проверю?",
+        "Не пишите в почту, пароль сюда, в чат.",
+        "Никому ни слова: код из СМС, срок карты, CVV сюда.",
+        "Не вводите код на сайте, а продиктуйте его мне.",
+    ],
+)
+def test_no_question_and_no_denial_of_another_thing_hides_a_demand(text: str) -> None:
+    """A question that is answered by a demand is part of it, and so is one that somebody else asks for himself."""
+    assert asks_for_secrets(text)
 
 
 def test_a_secret_and_what_becomes_of_it_may_stand_in_two_sentences() -> None:
