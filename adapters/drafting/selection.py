@@ -236,14 +236,20 @@ def _asked_for(unit: Unit, weights: _Weights, request: DraftRequest) -> bool:
 
 def _reads_as_answer(scored: ScoredUnit, request: DraftRequest) -> bool:
     """Whether a model has read the unit's passage with its question, and holds it for an answer."""
-    read = request.read[scored.question] if request.read else dict[str, float]()
-    return request.odds and read.get(request.evidence[scored.unit.source - 1].ref, -math.inf) >= READS_AS_ANSWER
+    logit = _logit_of(scored, request)
+    return logit is not None and logit >= READS_AS_ANSWER
 
 
 def _is_rejected(scored: ScoredUnit, request: DraftRequest) -> bool:
     """Whether a model has read the unit's passage with its question, and holds it for no answer."""
-    read = request.read[scored.question] if request.read else dict[str, float]()
-    return request.odds and read.get(request.evidence[scored.unit.source - 1].ref, math.inf) < READS_AS_ANSWER
+    logit = _logit_of(scored, request)
+    return logit is not None and logit < READS_AS_ANSWER
+
+
+def _logit_of(scored: ScoredUnit, request: DraftRequest) -> float | None:
+    """Return the logit that a model gave the unit's passage for its question; `None` if it read or tells none."""
+    read = request.read[scored.question] if request.read and request.odds else dict[str, float]()
+    return read.get(request.evidence[scored.unit.source - 1].ref)
 
 
 def _wants_steps(question: str, request: DraftRequest) -> bool:

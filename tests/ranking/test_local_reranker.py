@@ -91,22 +91,26 @@ def test_no_pair_is_read_twice() -> None:
     assert len(read[5]) == LONGEST_TEXT
 
 
-def test_a_model_that_is_too_slow_leaves_the_order(knowledge: KnowledgeBase) -> None:
-    """The documents are there all the same, and the trace says which setting to change."""
+@pytest.mark.parametrize(("loads", "reads", "named"), [(0.0, 0.5, "did not read"), (0.5, 0.0, "was not loaded")])
+def test_a_model_that_is_too_slow_leaves_the_order(
+    knowledge: KnowledgeBase, loads: float, reads: float, named: str
+) -> None:
+    """Loading and reading have a time each; the documents are there all the same, and the trace says which setting to change."""
 
     class Slow:
         name, languages, tells_odds = "slow", frozenset({Language.EN}), False
 
         def load(self) -> None:
-            time.sleep(0.1)  # which is no query's time
+            time.sleep(loads)
 
         def score(self, query: str, text: str) -> float:
-            time.sleep(0.2)
+            time.sleep(reads)
             return 0.0
 
-    source = RerankedSource(DocumentSource(knowledge), LocalReranker(Slow(), timeout_s=0.05))
+    source = RerankedSource(DocumentSource(knowledge), LocalReranker(Slow(), timeout_s=0.1))
     found = asyncio.run(source.search(SearchRequest("roses")))
     assert keys(found) == keys(ask(knowledge, None))
+    assert named in found.trace.degraded
     assert "GUARDIAN_RERANK_TIMEOUT" in found.trace.degraded
 
 

@@ -1,7 +1,7 @@
 """`python -m tools.making.demand_weights FOLDER...`: fit the weights of `language/attacks/demand_score.py` again.
 
-The texts are those of `demands.jsonl`, by people who had not seen the rules, and, as harmless ones, the sentences of the
-manuals in the given folders. `demands_held_back.jsonl` is another person's: it is judged, and never fitted on.
+The texts are those of `demands.jsonl`, by people who had not seen the rules and by a reader who had, and, as harmless
+ones, the sentences of the manuals in the given folders. `demands_held_back.jsonl` is another person's: it is judged, and never fitted on.
 
     python -m tools.making.demand_weights ~/manuals/gnome ~/manuals/debian    fit, write the weights, and judge them
     python -m tools.making.demand_weights --judge ~/manuals/gimp              judge the weights that stand there
@@ -119,7 +119,7 @@ def fit(texts: Sequence[Text]) -> str:
 
 
 class _Fit(NamedTuple):
-    """Fitted weights of stems and signs."""
+    """Fitted weights of terms and signs."""
 
     terms: dict[str, float]
     signs: dict[str, float]
