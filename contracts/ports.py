@@ -245,7 +245,7 @@ class Draft:
     Attributes:
         searches: The queries that the drafter wants searched before it writes; then there is no text yet.
         degraded: Parts that did not work as configured, each as `part: why`.
-        quoted: Whether it is a quotation because the model's own draft was unusable.
+        quoted: Whether it is put together of the evidence's own sentences, and of no words of a model.
     """
 
     kind: DraftKind

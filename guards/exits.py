@@ -85,7 +85,7 @@ def exit_facts(failure: Failure, profile: Profile, role: str) -> ExitFacts:
         question=fit_question(failure.draft, said_in_turn(failure.message, failure.evidence)) if asks else "",
         lookups=_choices(names, failure.traces, profile) if figures else (),
         evidence=failure.evidence,
-        pages=pages_that_may_help((failure.message, *failure.queries), failure.evidence, profile, role),
+        pages=pages_that_may_help((failure.message, *failure.queries), failure.evidence, profile, role, failure.traces),
         unasked=could_not_ask(failure.traces),
         missing=names,
         figures=figures,

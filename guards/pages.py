@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from contracts.enums import PolicyStatus, Source
-from contracts.evidence import EvidenceItem, PageSentence
+from contracts.evidence import EvidenceItem, PageSentence, QueryTrace, reads_as_answer
 from contracts.profile import Profile
 from guards.policy_check import check_answer
 from language.blocks import BlockKind, blocks
@@ -37,19 +37,26 @@ _OF_DOCUMENTS: Final = (Source.DOC, Source.POLICY)
 
 
 def pages_that_may_help(
-    questions: Iterable[str], evidence: Sequence[EvidenceItem], profile: Profile, role: str
+    questions: Iterable[str],
+    evidence: Sequence[EvidenceItem],
+    profile: Profile,
+    role: str,
+    traces: Sequence[QueryTrace] = (),
 ) -> list[PageSentence]:
-    """Return up to five documents in the evidence's order, each with its best sentence; skip those without one.
+    """Return up to five documents, each with its best sentence; skip those without one.
 
-    A sentence has at least one word of the question that is no word of the product's name. If all that was found is in
-    another language, it was found by meaning and may share none: then the first sentence is shown. Links to other files
-    become plain text, because they do not work from an answer; pictures go, and their descriptions with them.
+    They stand in the evidence's order. If a reranker has read passages, those that read best for a question stand first,
+    and the sentence is of the document's best passage that has one. A sentence has at least one word of the question that
+    is no word of the product's name. A passage that is held for an answer may share none, and neither may what was found
+    by meaning, if all of that is in another language: then the first sentence is shown. Links to other files become plain text, because they do not work from an
+    answer; pictures go, and their descriptions with them.
 
     Args:
         questions: The user's words and the search queries.
         evidence: The evidence found; `number` counts its items from 1.
         profile: The profile with the policy that a sentence must pass.
         role: Of the user.
+        traces: Of the queries, with what a reranker said of each passage.
     """
     questions = tuple(questions)
     wanted = frozenset(stem for text in questions for stem in stems(text)).difference(stems(profile.product))
@@ -57,22 +64,68 @@ def pages_that_may_help(
     weights = _weights(wanted, (text for texts in said.values() for text in texts))
     language = detect(" ".join(questions))
     foreign = all(detect(evidence[number - 1].snippet, language) is not language for number in said)
-    of_documents: dict[str, list[int]] = {}
-    for number in said:
-        of_documents.setdefault(evidence[number - 1].document_key, []).append(number)
-    pages: list[PageSentence] = []
-    for numbers in of_documents.values():
+
+    def find_best(numbers: Iterable[int]) -> PageSentence | None:
+        """Return the sentence of some passages that fits best and may be shown."""
         candidates = [PageSentence(number, text) for number in numbers for text in said[number]]
         # Sorting is stable: of two that fit alike, the earlier one introduces its page.
         for page in sorted(candidates, key=lambda one: -_score(one.sentence, weights)):
-            if not (foreign or _score(page.sentence, weights)):
-                break
+            fits = foreign or evidence[page.number - 1].ref in answers or _score(page.sentence, weights)
+            if not fits:
+                return None
             if _may_be_shown(page, evidence[page.number - 1], profile, role):
-                pages.append(page)
-                break
+                return page
+        return None
+
+    ranks, answers = _rank_readings(traces), _find_answers(traces)
+    of_documents: dict[str, list[int]] = {}
+    for number in sorted(said, key=lambda number: ranks.get(evidence[number - 1].ref, len(evidence))):
+        of_documents.setdefault(evidence[number - 1].document_key, []).append(number)
+    pages: list[PageSentence] = []
+    for numbers in of_documents.values():
+        # What was read stands apart, best first; all else is one text.
+        parts = [[number] for number in numbers if evidence[number - 1].ref in ranks]
+        parts.append([number for number in numbers if evidence[number - 1].ref not in ranks])
+        if page := next(filter(None, map(find_best, parts)), None):
+            pages.append(page)
         if len(pages) == MOST_PAGES:
             break
     return pages
+
+
+def _rank_readings(traces: Sequence[QueryTrace]) -> dict[str, int]:
+    """Return the best rank that each passage has by a reranker's reading for a query, from 0, by reference."""
+    ranks: dict[str, int] = {}
+    for read in _readings_by_query(traces):
+        for rank, row in enumerate(sorted(read, key=lambda row: -row.score)):
+            ranks[row.ref] = min(rank, ranks.get(row.ref, rank))
+    return ranks
+
+
+def _find_answers(traces: Sequence[QueryTrace]) -> frozenset[str]:
+    """Return the references of the passages that a reranker on the known scale holds for an answer to a query."""
+    return frozenset(
+        row.ref
+        for read in _readings_by_query(trace for trace in traces if trace.odds)
+        for row in read
+        if reads_as_answer(row.score, (other.score for other in read if other.document != row.document))
+    )
+
+
+class _Reading(NamedTuple):
+    ref: str
+    document: str
+    score: float
+
+
+def _readings_by_query(traces: Iterable[QueryTrace]) -> Iterable[list[_Reading]]:
+    found: dict[str, dict[str, _Reading]] = {}
+    for trace in traces:
+        read = found.setdefault(trace.query, {})
+        for row in trace.passages:
+            if row.rerank_score_raw is not None:
+                read[row.ref] = _Reading(row.ref, row.document, row.rerank_score_raw)
+    return [list(read.values()) for read in found.values()]
 
 
 def _may_be_shown(page: PageSentence, item: EvidenceItem, profile: Profile, role: str) -> bool:
@@ -151,6 +204,6 @@ def _weights(wanted: frozenset[str], texts: Iterable[str]) -> dict[str, float]:
     return {stem: math.log(1 + count / (1 + found[stem])) for stem in wanted}
 
 
-def _score(sentence: str, weights: dict[str, float]) -> float:
+def _score(sentence: str, weights: Mapping[str, float]) -> float:
     said = set(stems(sentence))
     return sum(weights.get(stem, 0.0) for stem in said) / math.sqrt(3 + len(said))

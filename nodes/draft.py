@@ -89,7 +89,8 @@ async def draft(
     accounts = {
         "drafted_from": drafted_from,
         "decisions": [*state["decisions"], *(line for line in made if line not in state["decisions"])],
-        **_accounts(state, reply),
+        # A drafter that always quotes does without no model.
+        **_accounts(state, reply, without_model=reply.quoted and bool(reply.degraded)),
     }
     if reply.searches and searches_left > 0:
         return {**accounts, "searches_wanted": list(reply.searches), "searches_made": state["searches_made"] + 1}
@@ -98,14 +99,14 @@ async def draft(
 
 async def _draft_by_quoting(state: DraftView, quoter: Drafter, profile: Profile) -> Json:
     reply = replace(await quoter.draft(_request(state, profile)), quoted=True)
-    accounts = _accounts(state, reply)
+    accounts = _accounts(state, reply, without_model=True)
     return {**accounts, "draft_answer": reply.text, "draft_kind": str(reply.kind), "quoted": True}
 
 
-def _accounts(state: DraftView, reply: Draft) -> Json:
+def _accounts(state: DraftView, reply: Draft, *, without_model: bool) -> Json:
     # The mark is this draft's: an earlier one that was quoted may be replaced by the model's own.
     before = [part for part in state["degraded"] if part != WITHOUT_THE_MODEL]
-    mark = [WITHOUT_THE_MODEL] if reply.quoted else []
+    mark = [WITHOUT_THE_MODEL] if without_model else []
     return {
         "degraded": list(dict.fromkeys([*before, *mark, *reply.degraded])),
         "model_calls": [*state["model_calls"], *(call.model_dump(mode="json") for call in reply.calls)],

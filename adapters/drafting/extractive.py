@@ -19,6 +19,7 @@ from adapters.drafting.selection import ScoredUnit, lookup_of, pick_units
 from adapters.planning.clarification import asks_of_nothing
 from contracts.enums import DraftKind, Language, RequestType, RequiredAction, ResponseFormat, Source
 from contracts.ports import Draft, DraftRequest
+from language.attacks.demands import asks_for_secrets
 from language.forbidden import forbidden_in
 from language.lexicon import STATUS, casual_kind
 from language.markup import ICON
@@ -67,7 +68,7 @@ class ExtractiveDrafter:
         while picked := pick_units(quotable, request, self._ignored):
             text, unfit = self.write(picked, request)
             if not unfit:
-                return Draft(DraftKind.ANSWER, text)
+                return Draft(DraftKind.ANSWER, text, quoted=True)
             quotable = [unit for unit in quotable if unit not in unfit]
         return Draft(DraftKind.ABSTENTION, own["abstention"])
 
@@ -98,7 +99,13 @@ class ExtractiveDrafter:
         unfit = [
             scored.unit
             for scored, quote in zip(picked, quotes, strict=True)
-            if not (is_cited(quote) and is_whole(quote, scored.unit, request) and self._may_stand(quote, request))
+            if not (
+                is_cited(quote)
+                and is_whole(quote, scored.unit, request)
+                and self._may_stand(quote, request)
+                # A manual's sentence that is taken for a demand costs the user that sentence, and not every answer.
+                and not asks_for_secrets(quote)
+            )
         ]
         if unfit:
             return "", unfit
@@ -106,9 +113,10 @@ class ExtractiveDrafter:
             words = [one.word for one in chosen]
             quotes = [f"{word}: {quote}" if word else quote for word, quote in zip(words, quotes, strict=True)]
         texts = [in_plain(text, own) for text in _join_lookup_rows(picked, quotes, request, own)]
-        if self._may_stand(text := compose(texts, request.spec, request.language), request):
+        text = compose(texts, request.spec, request.language)
+        if self._may_stand(text, request) and not asks_for_secrets(text):
             return text, []
-        # As strings of JSON, texts with single marks of code can be read otherwise together.
+        # As strings of JSON, texts with single marks of code can be read otherwise together; so can two sentences.
         return "", [picked[-1].unit]
 
     def _units(self, request: DraftRequest) -> list[Unit]:

@@ -10,7 +10,7 @@ from typing import Final
 from adapters.drafting.passages import Unit
 from adapters.drafting.quotation import GOES_ON, LONG_BODY, section_of
 from contracts.enums import RequestType, RequiredAction, Source
-from contracts.evidence import READS_AS_ANSWER
+from contracts.evidence import reads_as_answer
 from contracts.ports import DraftRequest
 from language.actions import action_in, is_opposed, names_action
 from language.answer_types import AnswerType, answer_type, denial, has_value, wants_yes_or_no
@@ -153,9 +153,9 @@ def _list_tried(ranked: list[ScoredUnit], weights: _Weights, request: DraftReque
     known = {source: score for source, score in scores.items() if score is not None}
     best = max(known, key=lambda source: known[source], default=0)
     unread = bool(tried) and ranked[0].unit.source not in known
-    if not known or unread or (request.odds and known[best] < READS_AS_ANSWER):
-        return tried
     own = [scored for scored in ranked if scored.unit.source == best]
+    if not known or unread or (request.odds and not _reads_as_answer(own[0], request)):
+        return tried
     # One that begins in mid-air and shares no word has less than nothing by words, and still is the answer.
     return (_list_near(own) or own[:1]) + tried
 
@@ -237,13 +237,20 @@ def _asked_for(unit: Unit, weights: _Weights, request: DraftRequest) -> bool:
 def _reads_as_answer(scored: ScoredUnit, request: DraftRequest) -> bool:
     """Whether a model has read the unit's passage with its question, and holds it for an answer."""
     logit = _logit_of(scored, request)
-    return logit is not None and logit >= READS_AS_ANSWER
+    return logit is not None and reads_as_answer(logit, _logits_of_others(scored, request))
 
 
 def _is_rejected(scored: ScoredUnit, request: DraftRequest) -> bool:
     """Whether a model has read the unit's passage with its question, and holds it for no answer."""
     logit = _logit_of(scored, request)
-    return logit is not None and logit < READS_AS_ANSWER
+    return logit is not None and not reads_as_answer(logit, ())
+
+
+def _logits_of_others(scored: ScoredUnit, request: DraftRequest) -> list[float]:
+    """Return the logits of what the unit's question found in other documents; what is no evidence is of another one."""
+    document = request.evidence[scored.unit.source - 1].document_key
+    same = {item.ref for item in request.evidence if item.document_key == document}
+    return [logit for ref, logit in request.read[scored.question].items() if ref not in same]
 
 
 def _logit_of(scored: ScoredUnit, request: DraftRequest) -> float | None:

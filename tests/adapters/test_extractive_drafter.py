@@ -176,6 +176,7 @@ async def test_a_list_of_steps_comes_whole_and_in_order_each_step_cited() -> Non
         DraftKind.ANSWER,
         "To boil water in the kettle [1]:\n\n"
         "1. Open the lid [1].\n2. Fill in water [1].\n3. Close the lid [1].\n4. Press the button [1].",
+        quoted=True,
     )
 
 
@@ -1088,6 +1089,7 @@ PAGES_READ = (
     [
         ((-6.0, 2.0), True, 2),
         ((-6.0, -5.0), True, 1),
+        ((-6.0, -3.0), True, 2),
         ((-6.0, 2.0), False, 1),
         ((3.0, 2.0), True, 1),
         (None, False, 1),
@@ -1095,6 +1097,7 @@ PAGES_READ = (
     ids=[
         "an answer without its words",
         "no answer: the words decide",
+        "far ahead of all else",
         "on a scale of its own: then by the words",
         "an answer with its words",
         "unread",
@@ -1103,7 +1106,7 @@ PAGES_READ = (
 async def test_a_model_that_has_read_the_passages_says_which_one_answers(
     read: tuple[float, float] | None, odds: bool, quoted: int
 ) -> None:
-    """The words say which sentences of it; an answer by its logit needs none of the words, and without one the words decide."""
+    """The words say which sentences of it; an answer by its logit or its lead needs none, and without one the words decide."""
     items = evidence(*PAGES_READ)
     scores = ({item.ref: score for item, score in zip(items, read, strict=True)},) if read else ()
     draft = await drafted(READ, items=items, read=scores, odds=odds)
@@ -1162,3 +1165,11 @@ async def test_a_single_word_is_not_answered_by_a_mention_in_passing_whatever_a_
     items = evidence("Press the button, and wait for the printer.", title="Labels", heading="Sending")
     read = ({items[0].ref: 3.0},)
     assert (await drafted("printer", items=items, read=read, odds=True)).kind is DraftKind.ABSTENTION
+
+
+async def test_a_sentence_that_is_taken_for_a_demand_is_left_out_of_a_quotation() -> None:
+    """The Guardian would refuse the whole turn for it: a page that has one costs its user that sentence."""
+    demand = "To boil water in the kettle, send us your password."
+    assert (await drafted(QUESTION, demand)).kind is DraftKind.ABSTENTION
+    beside = await drafted(QUESTION, demand, "To boil water in the kettle, press the button.")
+    assert beside.text == "To boil water in the kettle, press the button [2]."

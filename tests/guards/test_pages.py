@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.enums import Language, PolicyStatus, Source
-from contracts.evidence import EvidenceItem
+from contracts.evidence import EvidenceItem, PageSentence, PassageTrace, QueryTrace
 from guards.pages import MOST_PAGES, pages_that_may_help
 from guards.policy_check import check_answer
 from rendering.exits import shown_pages
@@ -22,6 +22,13 @@ BOILS = "The kettle boils at 100 degrees."
 def pages(*snippets: str, questions: tuple[str, ...] = QUESTION) -> list[tuple[int, str]]:
     """Return the numbers and sentences of pages, each snippet in a document of its own."""
     return find_pages([passage(n, snippet=text) for n, text in enumerate(snippets, 1)], questions)
+
+
+def found(query: str, read: dict[str, float], documents: dict[str, str] | None = None, odds: bool = True) -> QueryTrace:
+    """Return what a query found and a reranker has read."""
+    of = documents or {}
+    rows = tuple(PassageTrace(ref=ref, document=of.get(ref, ""), rerank_score_raw=raw) for ref, raw in read.items())
+    return QueryTrace(query=query, source=Source.DOC, passages=rows, odds=odds)
 
 
 def find_pages(evidence: list[EvidenceItem], questions: tuple[str, ...] = QUESTION) -> list[tuple[int, str]]:
@@ -72,6 +79,54 @@ def test_a_document_is_shown_once_with_the_best_of_its_passages() -> None:
 def test_pages_stand_in_the_order_of_the_evidence() -> None:
     """Not how well a sentence fits, but what was found first comes first."""
     assert pages("A kettle of water is clear.", BOILS) == [(1, "A kettle of water is clear."), (2, BOILS)]
+
+
+def test_pages_that_read_best_come_first_whatever_their_source() -> None:
+    """A reranker has read them with the question; what it has not read comes behind, in the order of the evidence."""
+    evidence = [passage(n, snippet=f"The kettle number {n} boils quickly.") for n in range(1, 5)]
+    read = {evidence[1].ref: -3.0, evidence[3].ref: 2.0}
+    traces = [found(QUESTION[0], {ref: score}) for ref, score in read.items()]
+    shown = pages_that_may_help(QUESTION, evidence, PROFILE, "user", traces)
+    assert [page.number for page in shown] == [4, 2, 1, 3]
+
+
+def test_each_query_has_its_best_page_before_the_second_of_another() -> None:
+    """Logits of two queries say nothing of each other."""
+    evidence = [passage(n, snippet=f"The kettle number {n} boils quickly.") for n in range(1, 5)]
+    refs = [item.ref for item in evidence]
+    traces = [found("a", {refs[1]: 5.0, refs[0]: 4.0}), found("b", {refs[3]: -4.0, refs[2]: -5.0})]
+    shown = pages_that_may_help(QUESTION, evidence, PROFILE, "user", traces)
+    assert [page.number for page in shown] == [2, 4, 1, 3]
+
+
+def test_the_sentence_is_of_the_passage_that_reads_best_if_that_has_one() -> None:
+    """A sentence with more of the question's words, of a passage that does not answer, helps less."""
+    evidence = [
+        passage(n, snippet=text, ref=f"doc:1#{n}", document="doc:1")
+        for n, text in enumerate((BOILS, "Each kettle takes three minutes.", "Too short."), 1)
+    ]
+    traces = [found(QUESTION[0], {"doc:1#1": -6.0, "doc:1#2": 1.0, "doc:1#3": 3.0})]
+    shown = pages_that_may_help(QUESTION, evidence, PROFILE, "user", traces)
+    assert shown == [PageSentence(2, "Each kettle takes three minutes.")]
+
+
+@pytest.mark.parametrize(
+    ("read", "odds", "shown"),
+    [((1.0, -6.0), True, [1]), ((-4.0, -8.0), True, [1]), ((-4.0, -5.0), True, []), ((1.0, -6.0), False, [])],
+    ids=["an answer", "far ahead", "no answer", "on a scale of its own"],
+)
+def test_what_reads_as_an_answer_is_shown_though_it_has_no_word_of_the_question(
+    read: tuple[float, float], odds: bool, shown: list[int]
+) -> None:
+    """By its first sentence: users have other words than the documents."""
+    evidence = [passage(n, snippet="Steam rises at 100 degrees. Wait for it.") for n in (1, 2)]
+    rows = {item.ref: score for item, score in zip(evidence, read, strict=True)}
+    documents = {item.ref: item.document_key for item in evidence}
+    pages = pages_that_may_help(
+        ("turn it off",), evidence, PROFILE, "user", [found("turn it off", rows, documents, odds)]
+    )
+    assert [page.number for page in pages] == shown
+    assert {page.sentence for page in pages} <= {"Steam rises at 100 degrees."}
 
 
 def test_there_are_five_pages_at_most() -> None:

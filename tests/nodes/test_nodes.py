@@ -379,8 +379,9 @@ async def retrieved(
     context: Context | None = None, actions: tuple[str, ...] = (), retry_count: int = 0, **changes: Any
 ) -> tuple[State, list[SearchRequest], dict[Source, list[SearchRequest]]]:
     """Return the update of `retrieve`, all requests, and the requests by source; the state has one passage already."""
+    message = changes.pop("message", "When does the kettle boil?")
     bound = ports(**changes)
-    state = await play(begin_turn(), bound, "moderation", "sgr_plan", "inject_synthetic", context=context)
+    state = await play(begin_turn(message), bound, "moderation", "sgr_plan", "inject_synthetic", context=context)
     if retry_count:
         had = [passage(7, snippet="Had before."), passage(8, source=Source.POLICY, ref="policy:8#0", snippet="A rule.")]
         evidence = [item.model_dump(mode="json") for item in had]
@@ -482,6 +483,32 @@ async def test_queries_are_asked_in_the_documents_words_and_refined_by_feedback(
         update, requests, _ = await retrieved(actions=("REFINE_QUERY",), retry_count=1, profile=made)
         assert [(request.query, request.expand) for request in requests] == [(query, True) for query in queries]
         assert update["widened"] is True
+
+
+@pytest.mark.parametrize(
+    ("message", "queries", "searched"),
+    [
+        ("My tea is cold. When does it boil?", ["When does it boil?"], ["My tea is cold. When does it boil?"]),
+        ("Hello! When does it boil?", ["When does it boil?"], []),
+        ("My tea is cold. When does it boil?", ["My tea is cold. When does it boil?"], []),
+        ("My tea is cold. When does it boil? Where is the lid?", ["When does it boil?", "Where is the lid?"], []),
+        (f"My tea is {'very ' * 80}cold. When does it boil?", ["When does it boil?"], []),
+    ],
+    ids=[
+        "a sentence before",
+        "a greeting before",
+        "in the query already",
+        "two questions",
+        "a long story before",
+    ],
+)
+async def test_a_single_question_is_searched_for_behind_what_was_told_before_it_too(
+    message: str, queries: list[str], searched: list[str]
+) -> None:
+    """What was told often says what the question is about; the question by itself stays the first query."""
+    planned = plan(subqueries=queries)
+    _, requests, _ = await retrieved(message=message, planned=planned, kinds=(Source.DOC,))
+    assert [request.query for request in requests] == [*queries, *searched]
 
 
 async def test_diversify_leaves_out_the_documents_there_are() -> None:
