@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from adapters.drafting.replies import names_any
-from adapters.models.chat import Ask, Reply
 from contracts.enums import DraftBy, DraftKind, Language, RequestType, Source
 from contracts.evidence import EvidenceItem
 from contracts.ports import Draft, DraftRequest
@@ -72,33 +70,3 @@ def judge_trial(draft_by: DraftBy, read: Draft) -> DraftTrial:
     if draft_by is DraftBy.ARRANGE and _BESIDE.search(read.text):
         return DraftTrial(draft_by, "it names sentences that do not answer, too", works=False)
     return DraftTrial(draft_by, "it answers, and cites" if draft_by is DraftBy.WRITE else "it answers", works=True)
-
-
-_BIRD: Final = "heron"
-_METAL: Final = "copper"
-
-
-def two_messages_trial(tokens: int, *, apart: bool) -> Ask:
-    """Return a request with two messages of the assistant in a row: whoever reads both can repeat a word of each."""
-    from langchain_core.messages import AIMessage, HumanMessage
-
-    messages = [
-        HumanMessage("Tell me a bird, and then a metal."),
-        AIMessage(f"The bird is the {_BIRD}."),
-        AIMessage(f"The metal is {_METAL}."),
-        HumanMessage("Which bird and which metal did you tell me? Write the two words and nothing else."),
-    ]
-    return Ask(messages, tokens, apart=apart)
-
-
-def names_roles(message: str) -> bool:
-    """Whether a server's refusal is of the order of messages."""
-    return names_any(message, ("role", "alternat", "assistant", "consecutive"))
-
-
-def read_both(reply: Reply) -> bool | None:
-    """Whether a reply to the trial has both words; `None` if it was cut short before both stood in it."""
-    said = reply.text.casefold()
-    if all(word in said for word in (_BIRD, _METAL)):
-        return True
-    return None if reply.cut_short else False

@@ -26,6 +26,7 @@ MODELS: Final = ("fake-model", "fake-guard")
 Purpose: TypeAlias = Literal["plan", "draft", "moderation", "embedding", "rerank", "entailment", ""]
 ToolChoice: TypeAlias = Literal["named", "required", "auto", "none"]
 
+_REPEAT = "Write the two words and nothing else."
 _NUMBERED = re.compile(r"^S(\d+) (.*)$", re.MULTILINE)
 _ASKED = re.compile(r"^Which sentences answer: (.*)$", re.MULTILINE)
 """The sentences that a model is to choose from, and the question; they stand in no other request."""
@@ -98,6 +99,14 @@ class ModelRequest:
     def last_user_text(self) -> str:
         texts = [text_of(message.get("content")) for message in self.messages if message.get("role") == "user"]
         return texts[-1] if texts else ""
+
+    @cached_property
+    def said_before(self) -> str:
+        """What the assistant and its tools said, calls included."""
+        own = [message for message in self.messages if message.get("role") in ("assistant", "tool")]
+        return "\n".join(
+            f"{text_of(message.get('content'))} {dump(message.get('tool_calls') or '')}" for message in own
+        )
 
     @cached_property
     def tools(self) -> list[str]:
@@ -174,6 +183,8 @@ def well_said(asked: ModelRequest) -> ModelReply:
             return plan_said(asked, plan_for(asked.last_user_text))
         case "entailment":
             return ModelReply(dump({"answers": judge_claims(asked.last_user_text)}))
+        case _ if asked.last_user_text.endswith(_REPEAT):
+            return ModelReply(asked.said_before)
         case _ if found := _NUMBERED.findall(asked.last_user_text):
             number = choose_sentence(asked.last_user_text, found)
             return ModelReply(dump({"sentences": [number]}) if "response_format" in asked.fields else f"S{number}")

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from adapters.drafting.arrangement import MOST_PIECES, ArrangedForm, names_schema, read_choice
 from adapters.drafting.extractive import ExtractiveDrafter
+from adapters.drafting.message_trials import read_both
 from adapters.drafting.replies import Unusable
-from adapters.drafting.trial import judge_trial, read_both
+from adapters.drafting.trial import judge_trial
 from adapters.models.chat import Reply
 from contracts.enums import DraftBy, DraftKind, Language, RequestType, RequiredAction, ResponseFormat, Source
 from contracts.ports import Draft, DraftRequest

@@ -382,6 +382,38 @@ def test_a_model_that_does_not_cite_is_a_complaint_that_names_the_other_way(desk
     assert 'draft_by = "arrange"' in last["way_out"]
 
 
+@pytest.mark.parametrize(
+    ("reply", "plan_trace", "forms", "right"),
+    [
+        (None, "tool_result", [True, True], True),
+        ({"text": "heron"}, "synthetic", [False, False], True),
+        ({"text": "heron"}, "tool_result", [False, False], False),
+    ],
+    ids=["reads all", "reads none of them, and needs none", "loses what the profile names"],
+)
+def test_a_form_of_the_plan_that_the_model_does_not_get_to_see_is_told(
+    desk: Desk,
+    models: FakeServer,
+    tmp_path: Path,
+    reply: dict[str, Any] | None,
+    plan_trace: str,
+    forms: list[bool],
+    right: bool,
+) -> None:
+    """Templates drop what they do not know: a complaint only if the profile names such a form; the way out is the default."""
+    models.reset()
+    if reply:
+        models.script([{"when": {"purpose": "draft", "contains": "which metal"}, "reply": reply, "times": None}])
+    text = PROFILE.read_text("utf-8").replace('path = "', f'path = "{PROFILE.parent}/')
+    profile = tmp_path / "corpus.toml"
+    profile.write_text(f'{text}\n[behaviour]\nplan_trace = "{plan_trace}"\n', "utf-8")
+    said = with_models(desk, models.url).having(GUARDIAN_PROFILE=str(profile)).here("doctor", "--json")
+    *tried, last = [finding for finding in said.json if finding["what"] == "plan_trace"]
+    assert [finding["ok"] for finding in tried] == forms
+    assert last["ok"] is right
+    assert 'plan_trace = "synthetic"' in last["way_out"]
+
+
 def usage(prompt: int, reply: int) -> dict[str, int]:
     return {"prompt_tokens": prompt, "completion_tokens": reply, "total_tokens": prompt + reply}
 

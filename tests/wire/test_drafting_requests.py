@@ -32,10 +32,11 @@ async def drafted(server: FakeServer, request: DraftRequest = DRAFTED, **changes
 
 
 async def sent(server: FakeServer, request: DraftRequest = DRAFTED, **changes: Any) -> dict[str, Any]:
-    """Return the body of the one request that a strict server was sent for a draft."""
+    """Return the body of the one request that a strict server was sent for a draft; a tool's result is tried before."""
     server.options(strict=True)
     await drafted(server, request, **changes)
-    (body,) = asked_of(server)
+    *tried, body = asked_of(server)
+    assert len(tried) == bool(request.tool_trace)
     assert server.requests()[-1]["replied"] == 200
     return body
 

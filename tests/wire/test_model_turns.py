@@ -256,7 +256,7 @@ async def test_the_tools_own_trace_may_be_kept_instead(server: FakeServer, tmp_p
     """With `plan_trace` tool_result, the drafter sees the call and its result, and no synthetic message."""
     async with graph_on(server, tmp_path, moderated=SAFE) as graph:
         result = await ask(graph, plan_trace="tool_result")
-    drafted = bodies(server, "draft")[0]
+    drafted = bodies(server, "draft")[-1]
     assert roles(drafted) == ["system", "user", "assistant", "tool", "user"]
     [call] = drafted["messages"][2]["tool_calls"]
     assert call["function"]["name"] == PLAN_TOOL
@@ -310,6 +310,30 @@ async def test_two_messages_in_a_row_are_sent_where_a_trial_showed_that_both_are
         assert any("two messages" in part for part in result.diagnostics.degraded) == (len(own) == 1)
 
 
+@pytest.mark.parametrize(
+    ("trial", "told"),
+    [
+        ({"text": "heron"}, "does not read a call of a tool"),
+        ({"status": 400, "json": {"error": {"message": "no role tool"}}}, "does not read a call of a tool"),
+        ({"status": 400, "json": {"error": {"message": "bad"}}}, "not known if the model reads a call of a tool"),
+    ],
+    ids=["the result is dropped", "refused by its name", "refused"],
+)
+async def test_a_tool_result_that_a_server_drops_is_recognised_in_one_trial(
+    server: FakeServer, tmp_path: Path, trial: dict[str, Any], told: str
+) -> None:
+    """Templates drop what they do not know, and say nothing: the plan is then not sent in vain, and the turn says so."""
+    server.script([{"when": {"purpose": "draft", "contains": "which metal"}, "reply": trial}])
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        results = [await ask(graph, turn=turn, plan_trace="tool_result") for turn in ("one", "two")]
+    drafted = [body for body in bodies(server, "draft") if len(body["messages"]) == 2]
+    assert [roles(body) for body in drafted] == [["system", "user"]] * len(drafted)
+    assert len(drafted) == 2
+    for result in results:
+        assert any(told in part and "the plan was not shown" in part for part in result.diagnostics.degraded)
+        assert result.outcome == "answered"
+
+
 async def test_a_message_that_was_blocked_is_sent_to_no_model(server: FakeServer, tmp_path: Path) -> None:
     """Neither in its own turn nor as history of a later one."""
     unsafe = make_result(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK)
@@ -355,7 +379,7 @@ async def test_the_strictest_server_takes_every_request(
 ) -> None:
     """System first and once, user first, strict alternation, never an assistant last, no key that is not known."""
     server.options(strict=True)
-    wrong = {"when": {"purpose": "draft"}, "times": 1, "reply": WRONG}
+    wrong = {"when": {"purpose": "draft", "contains": "The evidence"}, "times": 1, "reply": WRONG}
     server.script([wrong])
     variables: Any = {"GUARDIAN_SYSTEM_ROLE": role}
     async with graph_on(server, tmp_path, saver=InMemorySaver(), moderated=SAFE, **variables) as graph:
@@ -363,7 +387,9 @@ async def test_the_strictest_server_takes_every_request(
             result = await ask(graph, text, turn=f"q{number}", **context)
             assert result.diagnostics.degraded == []
     assert {request["replied"] for request in server.requests() if request["purpose"]} == {200}
-    assert all(("system" in roles(body)) == (role == "system") for body in bodies(server))
+    # A trial of messages has no prompt of its own.
+    asked = [body for body in bodies(server) if "which metal" not in json.dumps(body)]
+    assert all(("system" in roles(body)) == (role == "system") for body in asked)
 
 
 # ------------------------------------------------------------------------------------------------- beside moderation

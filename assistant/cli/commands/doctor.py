@@ -31,7 +31,7 @@ from assistant.wiring.lookups import asks_database
 from assistant.wiring.rankers import embedder, reranker, without_meaning, without_reranker
 from assistant.wiring.servers import Servers
 from assistant.wiring.turns import check_prices
-from contracts.enums import DraftBy, Entailment, Language, Source
+from contracts.enums import DraftBy, Entailment, Language, PlanTrace, Source
 from contracts.errors import GuardianError
 from contracts.ports import EntailmentQuestion, EntailmentReply, PlanRequest, SearchRequest
 from contracts.report import ModerationResult
@@ -357,7 +357,9 @@ async def _ask_models(deployed: Deployment) -> list[Diagnosis]:
             found += await _strategies(planner)
         drafter = servers.drafter(FakeDrafter([]))
         if drafter and all(finding.ok for finding in found if finding.what == "drafter"):
-            found += await _ways_of_drafting(drafter, deployed.context_type().draft_by)
+            context = deployed.context_type()
+            found += await _ways_of_drafting(drafter, context.draft_by)
+            found += await _forms_of_the_plan(drafter, context.plan_trace)
     return found
 
 
@@ -401,6 +403,19 @@ async def _ways_of_drafting(drafter: ModelDrafter, configured: DraftBy) -> list[
     right = configured in works
     seen = f"drafts by: {configured}" if right else f"drafts by {configured}, which this model does not manage"
     return [*found, Diagnosis("draft", right, seen, f"{way_out[0].upper()}{way_out[1:]}")]
+
+
+async def _forms_of_the_plan(drafter: ModelDrafter, configured: PlanTrace) -> list[Diagnosis]:
+    """Try the forms of the plan that not every model gets to see; that the configured one is lost is a complaint."""
+    tried = await drafter.probe_messages()
+    said = {True: "it reads it", False: "it does not get to see it", None: "the trial shows nothing"}
+    found = [
+        Diagnosis("plan_trace", bool(read), f"{trace!s:<18} {said[read]}", note=True) for trace, read in tried.items()
+    ]
+    right = tried.get(configured, True) is True
+    seen = f"the drafting model sees the plan as: {configured}"
+    way_out = 'Set plan_trace = "synthetic" under [behaviour] in the profile: every model reads it.'
+    return [*found, Diagnosis("plan_trace", right, seen, way_out)]
 
 
 async def _strategies(planner: ModelPlanner) -> list[Diagnosis]:
