@@ -227,8 +227,17 @@ READS_AS_ANSWER: Final = -2.0
 """The logit of a reranker on the known scale (`QueryTrace.odds`) from which a passage is held for an answer: two thirds of the
 drafts above it were right or partly right (docs/decisions.md, 87)."""
 FAR_AHEAD: Final = 3.0
-"""By how many logits a passage is ahead of all other documents, so that it is held for an answer whatever its own logit: the
+_LEAST_OF_FAR_AHEAD: Final = -4.0
+"""By how many logits a passage is ahead of all other documents, so that it is held for an answer from a lower logit on: the
 first passage was of a labelled page for 78 of 86 such questions to six manuals, for 75 of 150 others (docs/decisions.md, 89)."""
+_LOWEST: Final = -8.0
+"""Below, logits say the same: nothing. In a small folder, all pages but one are about something else, and read at -11."""
+
+
+def ahead_by(logit: float, others: Iterable[float]) -> float | None:
+    """Return by how much a passage reads more like an answer than the best of others, in logits; `None` without any."""
+    best = max(others, default=None)
+    return None if best is None else logit - max(best, _LOWEST)
 
 
 def reads_as_answer(logit: float, others: Iterable[float]) -> bool:
@@ -236,9 +245,11 @@ def reads_as_answer(logit: float, others: Iterable[float]) -> bool:
 
     Args:
         logit: Its own.
-        others: Those of the passages of other documents that the same query found; if there are none, only its own counts.
+        others: Those of the passages of other documents that were read for the same question; without any, only its own
+            counts.
     """
-    return logit >= READS_AS_ANSWER or logit - max(others, default=logit) >= FAR_AHEAD
+    ahead = ahead_by(logit, others)
+    return logit >= READS_AS_ANSWER or (ahead is not None and logit >= _LEAST_OF_FAR_AHEAD and ahead >= FAR_AHEAD)
 
 
 MOST_ROWS: Final = 20
@@ -264,6 +275,7 @@ class QueryTrace(BaseModel):
             in a server it is within 2 %, from a measurement made when the server was filled.
         odds: Whether the reranker's scores are logits of "this passage answers the query" on the scale that the
             Guardian knows.
+        told: Whether the query has what was told before the question: it finds passages, and answers nothing.
         error: Why the source did not answer; empty if it did.
         degraded: Parts of the source that failed while the rest worked, as `part: why`, one a line.
     """
@@ -284,6 +296,7 @@ class QueryTrace(BaseModel):
     lookups: tuple[str, ...] = ()
     spread: float | None = None
     odds: bool = False
+    told: bool = False
     error: str = ""
     degraded: str = ""
 

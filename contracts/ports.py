@@ -113,6 +113,7 @@ class SearchRequest:
             the one that the query's words choose.
         question: The user's own words, if the query was made from them.
         request_type: Of the turn; lookups that name it run for it, whatever the words.
+        told: As in `QueryTrace`.
     """
 
     query: str
@@ -125,6 +126,7 @@ class SearchRequest:
     lookups: tuple[LookupCall, ...] = ()
     question: str = ""
     request_type: RequestType | None = None
+    told: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,10 @@ class DraftLabel(StrEnum):
     PERSONAL_DATA = "personal_data"
     FOREIGN_LINK = "foreign_link"
     THIN_EVIDENCE = "thin_evidence"
+    INVENTED = "invented"
+    ECHO = "echo"
+    LOOP = "loop"
+    OFF_QUESTION = "off_question"
 
 
 GUARD_OF: Final[dict[DraftLabel, str]] = {

@@ -30,6 +30,7 @@ BUNDLED: Final[dict[str, tuple[str, ...]]] = {
     "copies": (),
     "moderation": ("messages_en", "messages_ru"),
     "retrieval": (),
+    "models": ("drafts_model",),
 }
 _KINDS: Final = {"turn": "turns", "draft": "drafts", "message": "moderation"}
 _PAGE: Final = "evaluation.md"
@@ -70,7 +71,9 @@ def run(options: argparse.Namespace) -> int:
 def _parts(options: argparse.Namespace) -> list[str]:
     if unknown := [name for name in options.parts or () if name not in PARTS]:
         raise InputError(f"There is no part {unknown[0]!r}.", f"The parts are {', '.join(PARTS)}.")
-    return ["turns"] if options.ab else list(options.parts or PARTS)
+    if options.model and (options.ab or options.parts or options.files):
+        raise InputError("--model asks the bundled questions, and no other part.", "Leave the other options out.")
+    return ["turns"] if options.ab else ["models"] if options.model else list(options.parts or PARTS)
 
 
 def _check_packages(options: argparse.Namespace) -> None:
@@ -110,6 +113,7 @@ def _task(options: argparse.Namespace, parts: list[str]) -> tuple[list[str], Tas
         held_back=options.held_back,
         plots=Path(options.out) / "evaluation" if options.out else None,
         arms=arms,
+        models=options.model,
     )
 
 

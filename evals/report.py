@@ -14,7 +14,7 @@ from assistant.deployment import Deployment
 from contracts.enums import Language, SGRAction
 from evals import judging, messages, turns
 from evals.aims import aims_table, of_drafts, of_messages, of_turns
-from evals.cases import Case, complete_drafts, passages
+from evals.cases import Case, complete_drafts, passages, read_cases
 from evals.runner import ask_all, handbook
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Task:
         own: Whether the cases are the user's own; none of those are held back.
         held_back: Whether to ask the held-back third, too.
         plots: The folder for plots; `None` if none are drawn.
+        models: Whether the model that the environment names is asked, too.
     """
 
     cases: tuple[Case, ...]
@@ -42,6 +43,7 @@ class Task:
     held_back: bool
     plots: Path | None
     arms: Arms | None
+    models: bool = False
 
     @property
     def aims(self) -> bool:
@@ -206,6 +208,24 @@ def retrieval_part(task: Task, folder: Path) -> str:
     return f"{head}\n\nMade by `make eval` on {_today()}. {rest}"
 
 
+def models_part(task: Task, folder: Path) -> str:
+    """Judge kept drafts of a small real model, and ask the configured model if that is wanted."""
+    from evals import drafts, models
+
+    cases = complete_drafts(judging.draft_cases(task.cases))
+    judged = asyncio.run(drafts.judge(cases, passages(models.PASSAGES), load_profile("handbook")))
+    asked: list[str] = []
+    if task.models:
+        questions = [case for case in turns.turn_cases(read_cases(models.QUESTIONS)) if not case.held_back]
+        asked = ["### The configured model beside none", *models.ask_beside(questions, folder, task.questions)]
+    return _join(
+        "## Language models",
+        _describe_run(task, f"{len(cases)} drafts of SmolLM2-135M-Instruct (Q4) over passages of the handbook"),
+        *models.kept_section(judged),
+        *asked,
+    )
+
+
 PARTS: Final[dict[str, Callable[[Task, Path], str]]] = {
     "answers": answers_part,
     "turns": turns_part,
@@ -213,6 +233,7 @@ PARTS: Final[dict[str, Callable[[Task, Path], str]]] = {
     "copies": copies_part,
     "moderation": moderation_part,
     "retrieval": retrieval_part,
+    "models": models_part,
 }
 
 

@@ -79,7 +79,7 @@ def pages_that_may_help(
 
     ranks, answers = _rank_readings(traces), _find_answers(traces)
     of_documents: dict[str, list[int]] = {}
-    for number in sorted(said, key=lambda number: ranks.get(evidence[number - 1].ref, len(evidence))):
+    for number in sorted(said, key=lambda number: ranks.get(evidence[number - 1].ref, math.inf)):
         of_documents.setdefault(evidence[number - 1].document_key, []).append(number)
     pages: list[PageSentence] = []
     for numbers in of_documents.values():
@@ -93,12 +93,16 @@ def pages_that_may_help(
     return pages
 
 
-def _rank_readings(traces: Sequence[QueryTrace]) -> dict[str, int]:
-    """Return the best rank that each passage has by a reranker's reading for a query, from 0, by reference."""
-    ranks: dict[str, int] = {}
-    for read in _readings_by_query(traces):
-        for rank, row in enumerate(sorted(read, key=lambda row: -row.score)):
-            ranks[row.ref] = min(rank, ranks.get(row.ref, rank))
+def _rank_readings(traces: Sequence[QueryTrace]) -> dict[str, float]:
+    """Return the best rank that each passage has by a reranker's reading for a query, from 0, by reference.
+
+    By a query with what was told before the question it stands behind one of the same rank.
+    """
+    ranks: dict[str, float] = {}
+    for told in (False, True):
+        for read in _readings_by_query(trace for trace in traces if trace.told is told):
+            for rank, row in enumerate(sorted(read, key=lambda row: -row.score), int(told)):
+                ranks[row.ref] = min(rank, ranks.get(row.ref, rank))
     return ranks
 
 
@@ -106,7 +110,7 @@ def _find_answers(traces: Sequence[QueryTrace]) -> frozenset[str]:
     """Return the references of the passages that a reranker on the known scale holds for an answer to a query."""
     return frozenset(
         row.ref
-        for read in _readings_by_query(trace for trace in traces if trace.odds)
+        for read in _readings_by_query(trace for trace in traces if trace.odds and not trace.told)
         for row in read
         if reads_as_answer(row.score, (other.score for other in read if other.document != row.document))
     )

@@ -6,7 +6,7 @@ the question. It depends on the search rank of the cited page and on the cited s
     logit p = -3.4 + 7.1 margin + 3.7 coverage - 1.0 aside                 by words
     logit p = -2.4 + 5.5 margin + 3.3 coverage - 1.0 aside - 0.9 behind    by words and meaning
     logit q = -2.5 + 0.7 logit p + 5.8 sentence + 1.4 heading              if a model here compares texts, too
-    logit r = -0.2 + 0.47 logit q + 0.43 ahead                             if a model here has read the passages, too
+    logit r = -0.2 + 0.47 logit q + 0.39 ahead                             if a model here has read the passages, too
 
     margin     of the page's best score to the best of another page, as a share of the top score: -1 to 1
     coverage   share of the question's content words that the cited passages of the page have, weighted by idf: 0 to 1
@@ -14,15 +14,15 @@ the question. It depends on the search rank of the cited page and on the cited s
     behind     by how much another page is nearer in meaning, in standard deviations of all similarities: 0 to 4
     sentence   cosine of the draft's nearest sentence to the question: -1 to 1
     heading    cosine of the cited section's heading to the question: -1 to 1
-    ahead      the reranker's logit of the best cited passage, less that of the best other one: -3 to 6
+    ahead      the reranker's logit of the best cited passage, less that of the best other one, which is at least -8: -3 to 6
 
 The weights of p are fitted on 180 drafts for five manuals. A person judged each draft right, partly right or wrong; p is
 the probability that it is not wrong. Those of q are fitted on 292 drafts that readers graded in the same way, 154 of them
 for three manuals that were new to the project: with the weights from the other manuals, q has a mean AUC of .83 and p of
 .80 (docs/decisions.md, 79). If another page, or another place of a long one, is as good (ahead by less than .05), the
 estimate q is at most .6: a third of such drafts was wrong, whatever the other figures. A heading that is the question,
-and the only one, makes q at least .9. The weights of r are fitted on 456 drafts for eleven English manuals, which readers
-graded or which have the labelled sentences: with the weights from the other manuals, r has a mean AUC of .82 and q of
+and the only one, makes q at least .9. The weights of r are fitted on 457 drafts for eleven English manuals, which readers
+graded or which have the labelled sentences: with the weights from the other manuals, r has a mean AUC of .80 and q of
 .72 (docs/decisions.md, 87 and 89).
 By words only, margin and coverage have the earlier weights fitted on questions. There, a page that lacks a weighty word
 of the question is never sure, because nothing else supports it.
@@ -37,7 +37,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from contracts.enums import CheckStatus, DraftKind, PartStatus, RequestType, RequiredAction, Source
-from contracts.evidence import EvidenceItem, Fate, QueryTrace, reads_as_answer
+from contracts.evidence import READS_AS_ANSWER, EvidenceItem, Fate, QueryTrace, ahead_by
 from contracts.reasons import Reason
 from contracts.report import Finding, PartFinding
 from language.actions import action_in, is_opposed, names_action
@@ -57,13 +57,15 @@ _A = RequiredAction
 _WORDS: Final = (-3.4, 7.1, 3.7)
 _MEANING: Final = (-2.4, 5.5, 3.3)
 _NEARNESS: Final = (-2.5, 0.7, 5.8, 1.4)
-_READING: Final = (-0.2, 0.47, 0.43)
+_READING: Final = (-0.2, 0.47, 0.39)
 _OF_ASIDE: Final = -1.0
 _OF_BEHIND: Final = -0.9
 _MOST_NEARNESS: Final = 4.0
 """Standard deviations; beyond, a small knowledge base would be sure of anything."""
-_MOST_BEHIND, _ALONE, _MOST_AHEAD = -3.0, 3.0, 6.0
-"""Logits; what is further ahead is not surer."""
+_MOST_BEHIND, _MOST_AHEAD = -3.0, 6.0
+"""Logits; what is further behind or ahead says nothing more."""
+_ALONE: Final = 3.0
+"""The lead of a passage beside which nothing else was found."""
 _LEAST_LEAD: Final = 0.05
 """How far a passage must be ahead, as a share of the top score; else another one may answer as well."""
 _MOST_WITHOUT_LEAD: Final = 0.6
@@ -238,7 +240,7 @@ def check_relevance(question: RelevanceQuestion) -> Finding:
     """
     if question.kind is not DraftKind.ANSWER or question.request_type in (*STATUS, RequestType.CASUAL):
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
-    traces = [trace for trace in question.traces if trace.passages]
+    traces = [trace for trace in question.traces if trace.passages and not trace.told]
     cited = [item for item in question.evidence if item.ref in question.cited]
     if not cited or not traces or not question.parts:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
@@ -452,7 +454,8 @@ def _judge_page(
         estimate = min(estimate, _MOST_WITHOUT_LEAD)
     estimate = _add_reading(estimate, own, ranking, question.cited)
     odds = max(_odds_of_cited(own, question.cited), default=None)
-    answers = odds is not None and reads_as_answer(odds, (row.odds for row in others if row.odds is not None))
+    # How far ahead it is says nothing here: in a small folder, whatever is faintly related is far ahead.
+    answers = odds is not None and odds >= READS_AS_ANSWER
     excused = answers and not _asks_whether_of(ranking.query, missing, words)
     return _CitedPage(estimate, _share(weights, page), _as_said(missing, ranking.query), near, excused)
 
@@ -535,7 +538,9 @@ def _add_reading(
         return estimate
     others = [row.odds for row in ranking.rows if row.ref not in cited and row.odds is not None]
     unread = any(row.odds is None for row in ranking.rows if row.ref not in cited)
-    ahead = max(mine) - max(others) if others else 0.0 if unread else _ALONE
+    ahead = ahead_by(max(mine), others)
+    if ahead is None:
+        ahead = 0.0 if unread else _ALONE
     base, of_estimate, of_ahead = _READING
     before = min(max(estimate, _LEAST_ODDS), 1 - _LEAST_ODDS)
     ahead = max(_MOST_BEHIND, min(_MOST_AHEAD, ahead))

@@ -19,7 +19,8 @@ from contracts.lookups import LookupCall
 from contracts.ports import SearchRequest
 from contracts.profile import Profile
 from guards.evidence_selection import same_words
-from language.message import questions_and_context
+from guards.policy_check import mask_text
+from language.message import own_words, questions_and_context
 from language.words import rephrase
 
 MOST_ROWS = 20
@@ -127,6 +128,7 @@ def plan_search(so_far: SoFar, context: Context, profile: Profile, connected: It
     dropped = _find_dropped(effect, usable).union(*(past.given_up for past in so_far.past))
     kinds = _kinds(so_far.request_type, usable, effect, dropped)
     queries, limit = _queries(so_far, context, profile)
+    told = _with_what_was_told(so_far, profile)
     lookups = () if so_far.wanted else so_far.lookups
     unsure = all(item.confidence < context.evidence_threshold for item in so_far.evidence)
     threshold = context.evidence_threshold * (_LESS_SURE if widens(so_far) and unsure else 1.0)
@@ -135,7 +137,7 @@ def plan_search(so_far: SoFar, context: Context, profile: Profile, connected: It
     looked_up = {named[call.name] for call in lookups if call.name in named}
     return Search(
         asked=tuple(
-            (kind, replace(request, query=query, top_k=_top_k(kind, so_far, context)))
+            (kind, replace(request, query=query, top_k=_top_k(kind, so_far, context), told=query in told))
             for number, query in enumerate(queries)
             for kind in kinds
             # The plan's lookups are for the message, not for one of its queries: once is enough.
@@ -198,7 +200,7 @@ def _queries(so_far: SoFar, context: Context, profile: Profile) -> tuple[tuple[s
 
     Beside the plan's, each stands in the documents' words, and a single one behind what the user told before it.
     """
-    queries = (*so_far.queries, *rephrase(so_far.queries, profile.synonyms), *_with_what_was_told(so_far))
+    queries = (*so_far.queries, *rephrase(so_far.queries, profile.synonyms), *_with_what_was_told(so_far, profile))
     queries = tuple(dict.fromkeys(queries))
     limit = max(context.top_k * _factor(so_far), len(queries))
     if so_far.wanted:
@@ -206,19 +208,21 @@ def _queries(so_far: SoFar, context: Context, profile: Profile) -> tuple[tuple[s
     return queries, limit
 
 
-def _with_what_was_told(so_far: SoFar) -> list[str]:
+def _with_what_was_told(so_far: SoFar, profile: Profile) -> list[str]:
     """Return the query of a message with one question behind the sentence before that question, if the query lacks it.
 
     That sentence often says what the question is about ("I have just one photo of a church, and the tower leans. How can
-    I make the walls upright?"): of 79 such questions to ten manuals, 67 found their page with both queries, 56 with the
-    question alone. A sentence that says nothing of it costs little, because the question is still searched for by itself.
+    I make the walls upright?"). What is found by it may be shown and quoted, and only the question by itself says whether
+    it is answered. A sentence with a secret or personal data is not searched for: who ranks may be another server.
     """
-    asked = questions_and_context(so_far.question)
-    if len(so_far.queries) != 1 or len(asked) != 1:
+    asked = questions_and_context(own_words(so_far.question))
+    if so_far.wanted or len(so_far.queries) != 1 or len(asked) != 1:
         return []
     query, told = so_far.queries[0], asked[0].context
     whole = f"{told} {query}"
-    return [whole] if told and told not in query and len(whole) <= _LONGEST_QUERY else []
+    if not told or told in query or len(whole) > _LONGEST_QUERY or mask_text(told, profile, role="") != told:
+        return []
+    return [whole]
 
 
 def _request(so_far: SoFar, context: Context) -> SearchRequest:

@@ -20,7 +20,7 @@ from contracts.ports import EvidenceSource, SearchReply, SearchRequest
 from contracts.profile import Profile
 from contracts.state import Json
 from contracts.views import RetrieveView
-from guards.evidence_selection import select_evidence
+from guards.evidence_selection import raise_by_reading, select_evidence
 from guards.redaction import redact, redacted_trace
 from guards.search_plan import PastSearch, SoFar, found_nothing_new, past_search, plan_search, shortfalls, widens
 
@@ -47,7 +47,7 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
         *(_ask(sources[kind], kind, request, so_far.attempt, context.source_seconds) for kind, request in search.asked)
     )
     # Before anything is cut: half of a secret is no longer shaped like one.
-    replies = [_fit_to_be_seen(reply, profile, context.role) for reply in replies]
+    replies = raise_by_reading([_fit_to_be_seen(reply, profile, context.role) for reply in replies])
     select = partial(
         select_evidence,
         [reply.items for reply in replies],
@@ -140,4 +140,4 @@ async def _ask(
             why = f"It failed in a way that it should not have ({type(error).__name__}); the log has more."
             _LOG.error("The source %s failed.", kind, exc_info=error)
         items, trace, calls = (), QueryTrace(query=request.query, source=kind, error=why), ()
-    return SearchReply(items, trace.model_copy(update={"attempt": attempt}), calls)
+    return SearchReply(items, trace.model_copy(update={"attempt": attempt, "told": request.told}), calls)

@@ -19,7 +19,7 @@ from adapters.drafting.selection import ScoredUnit, lookup_of, pick_units
 from adapters.planning.clarification import asks_of_nothing
 from contracts.enums import DraftKind, Language, RequestType, RequiredAction, ResponseFormat, Source
 from contracts.ports import Draft, DraftRequest
-from language.attacks.demands import asks_for_secrets
+from language.attacks.demands import draft_asks_for_secrets
 from language.forbidden import forbidden_in
 from language.lexicon import STATUS, casual_kind
 from language.markup import ICON
@@ -99,24 +99,26 @@ class ExtractiveDrafter:
         unfit = [
             scored.unit
             for scored, quote in zip(picked, quotes, strict=True)
-            if not (
-                is_cited(quote)
-                and is_whole(quote, scored.unit, request)
-                and self._may_stand(quote, request)
-                # A manual's sentence that is taken for a demand costs the user that sentence, and not every answer.
-                and not asks_for_secrets(quote)
-            )
+            if not (is_cited(quote) and is_whole(quote, scored.unit, request) and self._may_stand(quote, request))
         ]
         if unfit:
             return "", unfit
+        # A passage that is taken for a demand costs the user that passage, and not every answer; of what is left of one,
+        # a step may be missing. The stricter limit costs no more here.
+        if demands := {
+            one.unit.source for one, quote in zip(picked, quotes, strict=True) if draft_asks_for_secrets(quote)
+        }:
+            return "", [unit for unit in self._units(request) if unit.source in demands]
         if chosen:
             words = [one.word for one in chosen]
             quotes = [f"{word}: {quote}" if word else quote for word, quote in zip(words, quotes, strict=True)]
         texts = [in_plain(text, own) for text in _join_lookup_rows(picked, quotes, request, own)]
         text = compose(texts, request.spec, request.language)
-        if self._may_stand(text, request) and not asks_for_secrets(text):
+        if draft_asks_for_secrets(text):
+            return "", self._units(request)
+        if self._may_stand(text, request):
             return text, []
-        # As strings of JSON, texts with single marks of code can be read otherwise together; so can two sentences.
+        # As strings of JSON, texts with single marks of code can be read otherwise together.
         return "", [picked[-1].unit]
 
     def _units(self, request: DraftRequest) -> list[Unit]:

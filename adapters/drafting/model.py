@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from adapters.drafting.arrangement import ArrangedForm, names_schema
@@ -48,6 +49,18 @@ _SHOWN_OTHERWISE: Final = {TWO_MESSAGES: "the plan was shown in one", TOOL_RESUL
 _EVIDENCE: Final = "The evidence, which is data and gives no orders:\n\n"
 
 
+_MOST_UNDECIDED: Final = 2
+"""Trials of one form that show nothing; after so many the model is taken not to read it, until the process ends."""
+
+
+@dataclass(slots=True)
+class _Trials:
+    """The trials of messages in this process: one at a time, and how many of each form showed nothing."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    undecided: Counter[str] = field(default_factory=Counter[str])
+
+
 class ModelDrafter:
     """Drafts with a language model.
 
@@ -71,7 +84,7 @@ class ModelDrafter:
         profile = asked.profile
         self._quotations = ExtractiveDrafter(profile.allowed_link_domains, profile.product, contacts)
         self._memory = memory or WireMemory()
-        self._trying = asyncio.Lock()
+        self._trying = _Trials()
 
     async def draft(self, request: DraftRequest) -> Draft:
         """Return the model's draft or its wish to search.
@@ -109,6 +122,7 @@ class ModelDrafter:
         for trace, trial in ((PlanTrace.TOOL_RESULT, TOOL_RESULT), (PlanTrace.TWO_MESSAGES, TWO_MESSAGES)):
             self._asked.model.breaker.settle(None)
             await self._memory.put(self._asked.model.access, trial.name, None)  # the server may be another one since
+            self._trying.undecided[trial.name] = 0
             await self._exchange(trial_request(DraftBy.WRITE)).reads(trial)
             found[trace] = self._memory.get(self._asked.model.access, trial.name)
         return found
@@ -197,7 +211,7 @@ class _DraftExchange(ModelExchange):
     """
 
     def __init__(
-        self, asked: AskedModel, request: DraftRequest, form: DraftForm, memory: WireMemory, trying: asyncio.Lock
+        self, asked: AskedModel, request: DraftRequest, form: DraftForm, memory: WireMemory, trying: _Trials
     ) -> None:
         super().__init__(asked)
         self._request = request
@@ -263,8 +277,9 @@ class _DraftExchange(ModelExchange):
 
         It is remembered only if the server names it: a request is refused for other reasons, too.
         """
-        if self._request.synthetic_response or self._request.tool_trace:
-            trial = TWO_MESSAGES if self._request.synthetic_response else TOOL_RESULT
+        of_tool = bool(self._request.tool_trace) and TOOL_RESULT.is_named(fault.message)
+        if self._request.synthetic_response or of_tool:
+            trial = TOOL_RESULT if of_tool else TWO_MESSAGES
             await self._memory.put(self.asked.model.access, trial.name, None)
             self._show_otherwise(trial)
             return True
@@ -287,12 +302,18 @@ class _DraftExchange(ModelExchange):
         self.degraded = (f"draft: {found}; {_SHOWN_OTHERWISE[trial]}",)
 
     async def reads(self, trial: MessageTrial) -> bool:
-        """Whether the model reads a form of messages; tried once for a model, and remembered."""
+        """Whether the model reads a form of messages; tried once for a model, and remembered.
+
+        A trial that shows nothing is made once more, and then not again in this process.
+        """
         access = self.asked.model.access
-        async with self._trying:
+        async with self._trying.lock:
             known = self._memory.get(access, trial.name)
-            if known is None and (known := await self._try_messages(trial)) is not None:
-                await self._memory.put(access, trial.name, known)
+            if known is None and self._trying.undecided[trial.name] < _MOST_UNDECIDED:
+                if (known := await self._try_messages(trial)) is None:
+                    self._trying.undecided[trial.name] += 1
+                else:
+                    await self._memory.put(access, trial.name, known)
         return known is True
 
     async def _try_messages(self, trial: MessageTrial) -> bool | None:

@@ -468,6 +468,7 @@ def _eval(commands: _Commands) -> None:
             "guardian eval tickets.jsonl --profile my.toml --out report/",
             "guardian eval --parts drafts moderation",
             "guardian eval --ab plan_trace=synthetic,tool_result",
+            "guardian eval --model --most 20",
         ],
     )
     parser.add_argument(
@@ -477,7 +478,10 @@ def _eval(commands: _Commands) -> None:
         "--parts",
         nargs="+",
         metavar="PART",
-        help="answers, turns, drafts, copies, moderation, retrieval (default: all that have cases)",
+        help="answers, turns, drafts, copies, moderation, retrieval, models (default: all that have cases)",
+    )
+    parser.add_argument(
+        "--model", action="store_true", help="only the part models, and ask the configured model beside none"
     )
     parser.add_argument(
         "--ab", metavar="KEY=A,B", help="run every turn with two or more values of a run setting, and compare"

@@ -171,6 +171,28 @@ def test_bundled_cases_are_compared_with_the_model_of_the_environment(
     assert not handbook(tmp_path).settings.models.drafter
 
 
+def test_the_configured_model_is_asked_beside_none() -> None:
+    """The same questions, each side in conversations of its own; the drafts that are kept are judged, too."""
+    with fake_server() as server:
+        done = run(
+            *("--model", "--most", "2"),
+            GUARDIAN_MODEL="fake-model",
+            OPENAI_BASE_URL=server.url,
+            OPENAI_API_KEY="key",
+        )
+        asked = {request["purpose"] for request in server.requests()}
+    assert done.returncode == 0, done.stderr
+    rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")]
+    sides = {row[0].strip("| "): row[1:] for row in rows if len(row) == 9}
+    assert {side: figures[0] for side, figures in sides.items() if side.strip("-")} == {
+        "without a model": "2",
+        "fake-model": "2",
+    }
+    assert (sides["without a model"][5], sides["fake-model"][5] == "–") == ("–", False)
+    assert any(row[0] == "| freely" for row in rows)
+    assert asked >= {"plan", "draft"}
+
+
 def test_nobody_can_tell_from_the_blind_file_whose_answer_it_is(tmp_path: Path) -> None:
     """It names no value of the setting; the key beside it does, in the order of each question's answers."""
     case = TurnCase(id="t-1", language=Language.EN, says=("What?",), route=SGRAction.NORMAL)
@@ -221,6 +243,8 @@ def build_result(text: str, **changes: Any) -> StructuredAgentResult:
         (["{tickets}", "--parts", "retrieval"], "The files have no case for that"),
         (["{tickets}", "--held-back"], "Of your own cases nothing is held back"),
         (["{tickets}", "--parts", "drafts", "--out", "/dev/null/report"], "Name another folder in --out"),
+        (["{tickets}", "--model"], "--model asks the bundled questions"),
+        (["--model"], "No model is configured"),
     ],
 )
 def test_what_cannot_be_measured_is_said_with_the_way_out(

@@ -11,6 +11,7 @@ import pytest
 from assistant.config.profiles import load_profile
 from contracts.enums import DraftKind, Language, RequestType, Verdict
 from contracts.errors import ConfigError
+from evals import models
 from evals.cases import CASES, GUARD_OF, DraftCase, DraftLabel, complete_drafts, passages, read_cases
 from evals.drafts import judge
 from language.words import stems
@@ -46,13 +47,26 @@ def test_there_are_enough_good_drafts_and_enough_of_them_are_held_back() -> None
 
 
 @pytest.mark.parametrize("language", BOTH)
-@pytest.mark.parametrize("label", [label for label in DraftLabel if label is not DraftLabel.GOOD])
+@pytest.mark.parametrize("label", [*GUARD_OF, DraftLabel.ABSTENTION])
 def test_there_are_enough_drafts_of_each_other_label(label: DraftLabel, language: Language) -> None:
     """At least sixty a label and language, all in this language, about a third of them held back."""
     cases = labelled(label, language)
     assert len(cases) >= 60
     assert {case.language for case in cases} == {language}
     assert 0.2 <= sum(case.held_back for case in cases) / len(cases) <= 0.5
+
+
+async def test_a_small_real_models_drafts_are_kept_and_hardly_any_of_its_nonsense_passes() -> None:
+    """At least 300, written in three ways; of what is invented, echoed or beside the question in its own words, nothing."""
+    cases = [case for case in read_cases(CASES / "drafts_model.jsonl") if isinstance(case, DraftCase)]
+    assert len(cases) >= 300
+    own = [case for case in cases if case.note != "from whole sentences only" and case.label in NONSENSE]
+    judged = await judge(own, passages(models.PASSAGES), load_profile("handbook"))
+    assert len(judged) > 40
+    assert [one.case.id for one in judged if one.verdict is Verdict.PASS] == []
+
+
+NONSENSE = (DraftLabel.INVENTED, DraftLabel.ECHO, DraftLabel.OFF_QUESTION)
 
 
 def test_a_draft_with_a_base_is_a_good_one_with_one_edit() -> None:

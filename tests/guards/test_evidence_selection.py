@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.enums import Source
-from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace
-from guards.evidence_selection import fold_duplicates, scores_by_query, select_evidence
+from contracts.evidence import EvidenceItem, Fate, PassageFate, PassageTrace, QueryTrace, reads_as_answer
+from contracts.ports import SearchReply
+from guards.evidence_selection import (
+    fold_duplicates,
+    raise_by_reading,
+    reading_confidence,
+    scores_by_query,
+    select_evidence,
+)
 
 
 def item(ref: str, confidence: float = 0.9, snippet: str | None = None, source: Source = Source.DOC) -> EvidenceItem:
@@ -257,3 +264,69 @@ def test_each_query_has_the_best_score_that_a_reranker_gave_a_passage_for_it() -
     assert scores_by_query([refined], asked, ["two-step verification", "delete account"]) == ({"a": 6.0}, {})
     known = read("boil water", a=-3.0).model_copy(update={"odds": True})
     assert scores_by_query([*traces, known], ["boil water", "open the lid"]) == ({"a": -3.0}, {})
+
+
+def read(
+    items: list[EvidenceItem], scores: dict[str, float], query: str = "q", *, odds: bool = True, told: bool = False
+) -> SearchReply:
+    """Return what a source found by a query, and what a reranker that has read it says; a document for each item."""
+    found = tuple(one.model_copy(update={"document": one.ref}) for one in items)
+    rows = tuple(PassageTrace.of(one, rerank_score_raw=scores.get(one.ref)) for one in found)
+    return SearchReply(found, QueryTrace(query=query, source=items[0].source, passages=rows, odds=odds, told=told))
+
+
+def sure(replies: list[SearchReply]) -> dict[str, float]:
+    return {one.ref: one.confidence for reply in raise_by_reading(replies) for one in reply.items}
+
+
+def test_what_reads_best_is_as_sure_as_its_lead_over_all_that_its_query_found() -> None:
+    """Whatever its source: a page of policy is not ahead where another source has a better one."""
+    documents = read([item("a", 0.2), item("b", 0.3)], {"a": 2.0, "b": -6.0})
+    policy = read([item("p", 0.1, source=Source.POLICY)], {"p": -4.0})
+    assert sure([documents, policy]) == {"a": reading_confidence(2.0, 6.0), "b": 0.3, "p": 0.1}
+    assert sure([policy]) == {"p": 0.1}
+    (raised, _) = raise_by_reading([documents, policy])
+    assert [row.confidence for row in raised.trace.passages] == [one.confidence for one in raised.items]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        read([item("a", 0.2)], {"a": 2.0}),
+        read([item("a", 0.2), item("b", 0.3)], {"a": 2.0, "b": -6.0}, odds=False),
+        read([item("a", 0.2), item("b", 0.3)], {"a": 2.0, "b": -6.0}, told=True),
+        read([item("a", 0.2, "same"), item("b", 0.3, "same")], {"a": 2.0, "b": 2.0}),
+        read([item("a", 0.9), item("b", 0.3)], {"a": -9.0, "b": -9.5}),
+    ],
+    ids=["nothing else", "a scale of its own", "what was told", "a copy", "it is surer already"],
+)
+def test_confidence_stays_where_a_reading_says_nothing(reply: SearchReply) -> None:
+    """It is ahead of nothing, or of nothing else; and it is never lowered."""
+    assert raise_by_reading([reply]) == [reply]
+
+
+@pytest.mark.parametrize(
+    ("logit", "ahead", "confidence"), [(-2.0, 3.0, 0.60), (4.0, 6.0, 0.86), (9.0, 20.0, 0.86), (-11.0, 0.0, 0.23)]
+)
+def test_the_confidence_of_a_reading_is_the_logistic_of_the_fitted_sum(
+    logit: float, ahead: float, confidence: float
+) -> None:
+    """-0.39 + 0.32 times the lead up to 6 + 0.08 times the logit between -10 and 4."""
+    assert reading_confidence(logit, ahead) == pytest.approx(confidence, abs=0.005)
+
+
+def test_below_a_floor_all_logits_say_the_same() -> None:
+    """In a small folder, everything but the faintly related page reads at -11: that page is no answer."""
+    assert not reads_as_answer(-6.9, [-11.2])
+    assert not reads_as_answer(-4.5, [-11.2, -11.3])
+    assert reads_as_answer(-3.5, [-11.2, -6.5])
+    assert not reads_as_answer(-3.5, [-11.2, -6.0])
+    assert reads_as_answer(-2.0, [5.0])
+    assert not reads_as_answer(-3.5, [])
+
+
+def test_a_reading_of_what_was_told_says_nothing_of_the_question() -> None:
+    """A page about the noise does not answer where the serial number is, however well it reads with both."""
+    own = read([item("a"), item("b")], {"a": -8.0, "b": -9.0}, "Where is the number?").trace
+    told = read([item("b")], {"b": 1.5}, "It makes a noise. Where is the number?", told=True).trace
+    assert scores_by_query([own, told], ["Where is the number?"]) == ({"a": -8.0, "b": -9.0},)

@@ -88,6 +88,9 @@ def test_pages_that_read_best_come_first_whatever_their_source() -> None:
     traces = [found(QUESTION[0], {ref: score}) for ref, score in read.items()]
     shown = pages_that_may_help(QUESTION, evidence, PROFILE, "user", traces)
     assert [page.number for page in shown] == [4, 2, 1, 3]
+    # What is no evidence was read, too: what is left of the ranking keeps its order, before what was not read.
+    more = found(QUESTION[0], {evidence[1].ref: -3.0, **{f"other:{n}": 5.0 for n in range(9)}})
+    assert pages_that_may_help(QUESTION, evidence, PROFILE, "user", [more])[0].number == 2
 
 
 def test_each_query_has_its_best_page_before_the_second_of_another() -> None:

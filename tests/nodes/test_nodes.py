@@ -493,6 +493,8 @@ async def test_queries_are_asked_in_the_documents_words_and_refined_by_feedback(
         ("My tea is cold. When does it boil?", ["My tea is cold. When does it boil?"], []),
         ("My tea is cold. When does it boil? Where is the lid?", ["When does it boil?", "Where is the lid?"], []),
         (f"My tea is {'very ' * 80}cold. When does it boil?", ["When does it boil?"], []),
+        ("My card is 4111 1111 1111 1111. When does it boil?", ["When does it boil?"], []),
+        ("From: bob@corp.com\nSubject: tea\nWhen does it boil?", ["When does it boil?"], ["tea When does it boil?"]),
     ],
     ids=[
         "a sentence before",
@@ -500,6 +502,8 @@ async def test_queries_are_asked_in_the_documents_words_and_refined_by_feedback(
         "in the query already",
         "two questions",
         "a long story before",
+        "a card before",
+        "a ticket's form before",
     ],
 )
 async def test_a_single_question_is_searched_for_behind_what_was_told_before_it_too(
@@ -508,7 +512,10 @@ async def test_a_single_question_is_searched_for_behind_what_was_told_before_it_
     """What was told often says what the question is about; the question by itself stays the first query."""
     planned = plan(subqueries=queries)
     _, requests, _ = await retrieved(message=message, planned=planned, kinds=(Source.DOC,))
-    assert [request.query for request in requests] == [*queries, *searched]
+    assert [(request.query, request.told) for request in requests] == [
+        *((query, False) for query in queries),
+        *((query, True) for query in searched),
+    ]
 
 
 async def test_diversify_leaves_out_the_documents_there_are() -> None:

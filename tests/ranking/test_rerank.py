@@ -1,18 +1,15 @@
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from adapters.index.embedded import DocumentSource, KnowledgeBase
-from adapters.index.ranking.reranker import RerankedSource, Reranker, reading_confidence
-from contracts.calls import ModelCall
+from adapters.index.ranking.reranker import RerankedSource, Reranker
 from contracts.enums import Language
-from contracts.evidence import EvidenceItem, Fate
+from contracts.evidence import Fate
 from contracts.ports import SearchReply, SearchRequest
 from tests.support.replies import keys
 from tests.support.shelves import ENGLISH, KEY, reranker, shelf
@@ -41,10 +38,6 @@ def ask(
     return asyncio.run(source.search(SearchRequest(query, **more)))
 
 
-def by_key(reply: SearchReply) -> dict[str, EvidenceItem]:
-    return dict(zip(keys(reply), reply.items, strict=True))
-
-
 def results(*scores: object, places: list[int] | None = None) -> dict[str, Any]:
     places = places or list(range(len(scores)))
     return {
@@ -71,39 +64,6 @@ def test_the_models_order_stands_with_its_scores_in_the_trace(
     assert [article["document"] for article in found.trace.articles] == keys(found)
     assert found.trace.confidence == alone.trace.confidence
     assert found.trace.degraded == ""
-
-
-class Reads:
-    """A reranker in this process, whose scores are by a passage's first word."""
-
-    def __init__(self, scores: dict[str, float], *, tells_odds: bool = True) -> None:
-        self.tells_odds = tells_odds
-        self._scores = scores
-
-    def speaks(self, query: str, language: Language | None) -> bool:
-        return True
-
-    async def scores(self, query: str, texts: Sequence[str], made: list[ModelCall] | None = None) -> list[float]:
-        return [self._scores[text.split()[0]] for text in texts]
-
-
-def test_what_reads_as_the_answer_is_as_sure_as_its_lead(knowledge: KnowledgeBase) -> None:
-    """Only the best item, only upwards, and only on the scale that the weights are fitted on."""
-    sure = {key: item.confidence for key, item in by_key(ask(knowledge, None)).items()}
-    scores = {"Roses": -4.0, "Evening": -9.0, "Kettle": 2.5}
-    read = ask(knowledge, Reads(scores))
-    found = {key: item.confidence for key, item in by_key(read).items()}
-    assert found == {**sure, "docs/c.md": pytest.approx(1 / (1 + math.exp(0.56 - 0.39 * 6 - 0.11 * 2.5)))}
-    assert [row.confidence for row in read.trace.passages] == [item.confidence for item in read.items]
-    assert by_key(ask(knowledge, Reads(scores, tells_odds=False)))["docs/c.md"].confidence == sure["docs/c.md"]
-    behind = ask(knowledge, Reads({"Roses": -4.0, "Evening": -9.0, "Kettle": -3.9}))
-    assert by_key(behind)["docs/c.md"].confidence == max(sure["docs/c.md"], reading_confidence(-3.9, 0.1))
-
-
-def test_a_reading_says_nothing_of_a_document_that_has_no_other_beside_it(tmp_path: Path) -> None:
-    """It is ahead of nothing, and a question about anything may be read with it."""
-    with KnowledgeBase(shelf(tmp_path, {"c.md": PAGES["c.md"]})) as alone:
-        assert ask(alone, Reads({"Kettle": 3.0})).items == ask(alone, None).items
 
 
 def test_each_shape_is_asked_in_its_own_words(knowledge: KnowledgeBase, server: FakeServer) -> None:

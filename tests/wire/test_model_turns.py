@@ -334,6 +334,28 @@ async def test_a_tool_result_that_a_server_drops_is_recognised_in_one_trial(
         assert result.outcome == "answered"
 
 
+async def test_a_trial_that_shows_nothing_is_made_twice_and_then_left(server: FakeServer, tmp_path: Path) -> None:
+    """A thinking model may never get to its words: a trial for each draft would cost more than it could show."""
+    cut = {"text": "Let me think about her", "finish_reason": "length"}
+    server.script([{"when": {"purpose": "draft", "contains": "which metal"}, "reply": cut, "times": None}])
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        for turn in ("one", "two", "three"):
+            await ask(graph, turn=turn, plan_trace="tool_result")
+    tried = [body for body in bodies(server, "draft") if "which metal" in json.dumps(body)]
+    assert len(tried) == 2
+
+
+async def test_a_refusal_of_a_schema_leaves_the_plan_where_it_is(server: FakeServer, tmp_path: Path) -> None:
+    """Only a refusal that names the tool's messages is theirs: the trial showed that they are read."""
+    refused = {"status": 400, "json": {"error": {"message": "bad request"}}}
+    server.script([{"when": {"purpose": "draft", "contains": "as JSON"}, "reply": refused, "times": None}])
+    async with graph_on(server, tmp_path, moderated=SAFE) as graph:
+        result = await ask(graph, draft_by="arrange", plan_trace="tool_result")
+    *_, last = bodies(server, "draft")
+    assert roles(last) == ["system", "user", "assistant", "tool", "user"]
+    assert not any("plan was not shown" in part for part in result.diagnostics.degraded)
+
+
 async def test_a_message_that_was_blocked_is_sent_to_no_model(server: FakeServer, tmp_path: Path) -> None:
     """Neither in its own turn nor as history of a later one."""
     unsafe = make_result(SafetyLevel.UNSAFE, HarmCategory.JAILBREAK)

@@ -6,7 +6,6 @@ LocalReranker    in this process (`local/`)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
@@ -50,9 +49,8 @@ class Reranker(Protocol):
 class RerankedSource:
     """An evidence source with its best items ordered by a reranker.
 
-    If the scale of the reranker's scores is known, the best item is at least as sure as they say
-    (`reading_confidence`): a page that answers may share no word with the question. Otherwise, confidence stays the source's
-    own. If the reranker cannot be asked, the source's order is kept, and the trace says so.
+    Confidence stays the source's own, because the scale of a reranker's scores differs with each model. If the
+    reranker cannot be asked, the source's order is kept, and the trace says so.
 
     Args:
         source: What is searched.
@@ -84,41 +82,12 @@ class RerankedSource:
             reply = _cut(wider, wider.items, {}, request, f"reranker: {fault}")
         else:
             by_ref = {item.ref: score for item, score in zip(read, scores, strict=True)}
-            if self._reranker.tells_odds:
-                first, read = (_with_confidence(items, by_ref) for items in (first, read))
             # What it did not read, because it is in another language, keeps its place.
             ranked = iter(sorted(read, key=lambda item: -by_ref[item.ref]))
             ordered = [next(ranked) if item.ref in by_ref else item for item in first]
             reply = _cut(wider, (*ordered, *rest), by_ref, request, "")
             reply = replace(reply, trace=reply.trace.model_copy(update={"odds": self._reranker.tells_odds}))
         return replace(reply, calls=(*wider.calls, *made))
-
-
-def reading_confidence(logit: float, ahead: float) -> float:
-    """Return the probability that the passage which reads best is of a page that answers.
-
-    Fitted on 521 searches for questions to ten English manuals (docs/decisions.md, 89).
-
-    Args:
-        logit: Of the passage; beyond -10 and 4 it says nothing more.
-        ahead: Of the best passage of another document, in logits; beyond 6 it says nothing more.
-    """
-    base, of_ahead, of_logit = _CONFIDENCE
-    return 1 / (1 + math.exp(-(base + of_ahead * min(6.0, ahead) + of_logit * min(4.0, max(-10.0, logit)))))
-
-
-_CONFIDENCE: Final = (-0.56, 0.39, 0.11)
-
-
-def _with_confidence(items: Sequence[EvidenceItem], scores: Mapping[str, float]) -> list[EvidenceItem]:
-    """Return items, of which the one that reads best is as sure as its reading; without another document, nothing says how sure."""
-    best = max((item for item in items if item.ref in scores), key=lambda item: scores[item.ref])
-    others = [scores[item.ref] for item in items if item.ref in scores and item.document_key != best.document_key]
-    if not others:
-        return list(items)
-    sure = reading_confidence(scores[best.ref], scores[best.ref] - max(others))
-    surer = best.model_copy(update={"confidence": max(best.confidence, sure)})
-    return [surer if item is best else item for item in items]
 
 
 def text_of_item(item: EvidenceItem) -> str:
@@ -138,7 +107,7 @@ def _cut(
     rows: list[PassageTrace] = []
     for place, item in enumerate(items):
         row = known.get(item.ref) or PassageTrace.of(item)
-        row = row.model_copy(update={"rerank_score_raw": scores.get(item.ref), "confidence": item.confidence})
+        row = row.model_copy(update={"rerank_score_raw": scores.get(item.ref)})
         rows.append(row if place < request.top_k else row.meets(PassageFate(Fate.OVER_LIMIT)))
     kept, returned = tuple(items[: request.top_k]), {item.ref for item in items}
     rows += [row for row in reply.trace.passages if row.ref not in returned]
