@@ -13,6 +13,7 @@ from contracts.enums import Language, Source
 from contracts.errors import InputError
 from contracts.evidence import EvidenceItem
 from contracts.ports import SearchRequest
+from guards.evidence_selection import raise_by_reading
 from guards.message_check import message_fault
 from language.clean import clean
 
@@ -50,6 +51,7 @@ async def search_documents(
     request = SearchRequest(query=clean(query), top_k=top_k, language=_read_language(language))
     sources = [source for kind, source in document_sources(deployed, knowledge).items() if kind in kinds]
     replies = await asyncio.gather(*(source.search(request) for source in sources))
+    replies = raise_by_reading(replies, request.threshold)
     # Each keeps its own order, which a ranker may have made; of the two that are next, the surer one comes first.
     merged = heapq.merge(*(reply.items for reply in replies), key=lambda item: -item.confidence)
     degraded = [line for reply in replies for line in reply.trace.degraded.splitlines()]

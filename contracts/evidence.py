@@ -226,8 +226,8 @@ class PassageTrace(BaseModel):
 READS_AS_ANSWER: Final = -2.0
 """The logit of a reranker on the known scale (`QueryTrace.odds`) from which a passage is held for an answer: two thirds of the
 drafts above it were right or partly right (docs/decisions.md, 87)."""
-FAR_AHEAD: Final = 3.0
-_LEAST_OF_FAR_AHEAD: Final = -4.0
+_LEAST_IF_FAR_AHEAD: Final = -4.0
+_FAR_AHEAD: Final = 3.0
 """By how many logits a passage is ahead of all other documents, so that it is held for an answer from a lower logit on: the
 first passage was of a labelled page for 78 of 86 such questions to six manuals, for 75 of 150 others (docs/decisions.md, 89)."""
 _LOWEST: Final = -8.0
@@ -249,7 +249,7 @@ def reads_as_answer(logit: float, others: Iterable[float]) -> bool:
             counts.
     """
     ahead = ahead_by(logit, others)
-    return logit >= READS_AS_ANSWER or (ahead is not None and logit >= _LEAST_OF_FAR_AHEAD and ahead >= FAR_AHEAD)
+    return logit >= READS_AS_ANSWER or (ahead is not None and logit >= _LEAST_IF_FAR_AHEAD and ahead >= _FAR_AHEAD)
 
 
 MOST_ROWS: Final = 20

@@ -22,6 +22,8 @@ from contracts.errors import ConfigError
 from contracts.evidence import EvidenceItem
 
 CASES: Final = Path(__file__).resolve().parent / "cases"
+MODEL_PASSAGES: Final = CASES / "passages_model.jsonl"
+"""The passages that the kept drafts of a real model were written from."""
 
 
 class DraftLabel(StrEnum):

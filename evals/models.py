@@ -18,8 +18,6 @@ from evals.runner import CaseResult, ask_all, handbook
 from evals.scores import Share, table
 from nodes.draft import WITHOUT_THE_MODEL
 
-PASSAGES: Final = CASES / "passages_model.jsonl"
-"""The passages that the kept drafts were written from."""
 QUESTIONS: Final = CASES / "handbook.jsonl"
 MOST: Final = 40
 """Questions that the configured model is asked, unless told otherwise: a small model takes seconds for each."""
@@ -62,7 +60,9 @@ def ask_beside(cases: Sequence[TurnCase], folder: Path, most: int | None) -> lis
             "Set GUARDIAN_MODEL and OPENAI_BASE_URL, or leave --model out.",
         )
     count = most or MOST
-    chosen = list(cases)[:: max(1, len(cases) // count)][:count]
+    asking = [case for case in cases if case.asks]
+    count = min(count, len(asking))
+    chosen = [asking[place * len(asking) // count] for place in range(count)]
     sides: dict[str, tuple[Deployment, Path]] = {
         "without a model": (handbook(folder / "data"), folder / "threads"),
         f"{models.drafter or models.planner}": (beside, folder / "threads-with"),

@@ -14,7 +14,7 @@ from assistant.deployment import Deployment
 from contracts.enums import Language, SGRAction
 from evals import judging, messages, turns
 from evals.aims import aims_table, of_drafts, of_messages, of_turns
-from evals.cases import Case, complete_drafts, passages, read_cases
+from evals.cases import MODEL_PASSAGES, Case, complete_drafts, passages, read_cases
 from evals.runner import ask_all, handbook
 
 if TYPE_CHECKING:
@@ -127,7 +127,8 @@ def drafts_part(task: Task, _folder: Path) -> str:
 
     cases = complete_drafts(judging.draft_cases(task.cases))
     profile = task.deployed.profile if task.deployed else load_profile("handbook")
-    known = passages() if any(isinstance(part, str) for case in cases for part in case.evidence) else {}
+    named = any(isinstance(part, str) for case in cases for part in case.evidence)
+    known = {**passages(), **passages(MODEL_PASSAGES)} if named else {}
     settings = task.deployed.build_context() if task.deployed else None
     judged = asyncio.run(drafts.judge(cases, known, profile, settings))
     _tell_misses(task, {one.case.id: judging.describe_miss(one) for one in judged})
@@ -213,7 +214,7 @@ def models_part(task: Task, folder: Path) -> str:
     from evals import drafts, models
 
     cases = complete_drafts(judging.draft_cases(task.cases))
-    judged = asyncio.run(drafts.judge(cases, passages(models.PASSAGES), load_profile("handbook")))
+    judged = asyncio.run(drafts.judge(cases, passages(MODEL_PASSAGES), load_profile("handbook")))
     asked: list[str] = []
     if task.models:
         questions = [case for case in turns.turn_cases(read_cases(models.QUESTIONS)) if not case.held_back]

@@ -9,7 +9,7 @@ from itertools import groupby, zip_longest
 from typing import Final
 
 from contracts.enums import Source
-from contracts.evidence import EvidenceItem, Fate, PassageFate, QueryTrace, ahead_by
+from contracts.evidence import Article, ConfidenceFigures, EvidenceItem, Fate, PassageFate, QueryTrace, ahead_by
 from contracts.ports import SearchReply
 from language.memo import remember
 from language.message import likest
@@ -81,31 +81,36 @@ def select_evidence(
     return Selection(tuple(evidence), tuple(by_ref[:-1]), by_ref[-1])
 
 
-def raise_by_reading(replies: Sequence[SearchReply]) -> list[SearchReply]:
-    """Return replies in which the passage that reads best for its query is at least as sure as its reading says.
+def raise_by_reading(replies: Sequence[SearchReply], threshold: float) -> list[SearchReply]:
+    """Return replies in which the passage that reads best for a query is at least as sure as its reading says.
 
-    A page that answers may share no word with the question. What the sources found by one query is compared together;
-    copies of a passage are the passage. Only readings on the known scale count.
+    A page that answers may share no word with the question. All that the sources read for one query is compared; copies
+    of the passage are no rivals. Only readings on the known scale count, and none of a query with what was told.
+
+    Args:
+        replies: Of all sources to all queries.
+        threshold: The confidence at which an item counts as relevant, for the figures of the traces.
     """
     sure: dict[str, tuple[str, float]] = {}
     for query in dict.fromkeys(reply.trace.query for reply in replies if reply.trace.odds and not reply.trace.told):
-        read = {
-            row.ref: (row.rerank_score_raw, item.document_key, same_words(item.snippet))
-            for reply in replies
-            if reply.trace.query == query and reply.trace.odds
-            for row in reply.trace.passages
-            for item in reply.items
-            if item.ref == row.ref and row.rerank_score_raw is not None
-        }
-        best = max(read, key=lambda ref: read[ref][0], default="")
-        if not best:
+        own = [reply for reply in replies if reply.trace.query == query and reply.trace.odds]
+        texts = {item.ref: same_words(item.snippet) for reply in own for item in reply.items}
+        rows = [row for reply in own for row in reply.trace.passages if row.rerank_score_raw is not None]
+        read = [(row.rerank_score_raw or 0.0, row) for row in rows]
+        best = max((one for one in read if one[1].ref in texts), key=lambda one: one[0], default=None)
+        if best is None:
             continue
-        logit, document, text = read[best]
-        ahead = ahead_by(logit, (other for other, of, words in read.values() if of != document and words != text))
-        if ahead is not None:
-            sure[query] = (best, reading_confidence(logit, ahead))
+        logit, passage = best
+        others = (
+            score
+            for score, row in read
+            if row.document != passage.document and texts.get(row.ref) != texts[passage.ref]
+        )
+        if (ahead := ahead_by(logit, others)) is not None:
+            sure[query] = (passage.ref, reading_confidence(logit, ahead))
     return [
-        _raise_confidence(reply, *sure[reply.trace.query]) if reply.trace.query in sure else reply for reply in replies
+        _raise_confidence(reply, *sure[reply.trace.query], threshold) if reply.trace.query in sure else reply
+        for reply in replies
     ]
 
 
@@ -125,17 +130,26 @@ def reading_confidence(logit: float, ahead: float) -> float:
 _READING: Final = (-0.39, 0.32, 0.08)
 
 
-def _raise_confidence(reply: SearchReply, ref: str, confidence: float) -> SearchReply:
+def _raise_confidence(reply: SearchReply, ref: str, confidence: float, threshold: float) -> SearchReply:
     """Return a reply with an item that is at least so sure, in its trace, too; unchanged if it has no such item."""
+    raised = next((item for item in reply.items if item.ref == ref and item.confidence < confidence), None)
+    if raised is None:
+        return reply
     items = tuple(
-        item.model_copy(update={"confidence": max(item.confidence, confidence)}) if item.ref == ref else item
-        for item in reply.items
+        item.model_copy(update={"confidence": confidence}) if item is raised else item for item in reply.items
     )
     rows = tuple(
-        row.model_copy(update={"confidence": max(row.confidence, confidence)}) if row.ref == ref else row
-        for row in reply.trace.passages
+        row.model_copy(update={"confidence": confidence}) if row.ref == ref else row for row in reply.trace.passages
     )
-    return replace(reply, items=items, trace=reply.trace.model_copy(update={"passages": rows}))
+    # A document stands in the trace by its best item.
+    leads = next(item for item in reply.items if item.document_key == raised.document_key) is raised
+    articles: list[Article] = [
+        {**article, "confidence": confidence} if leads and article["document"] == raised.document_key else article
+        for article in reply.trace.articles
+    ]
+    figures = ConfidenceFigures.of(sorted((item.confidence for item in items), reverse=True), threshold)
+    trace = reply.trace.model_copy(update={"passages": rows, "articles": articles, "confidence": figures})
+    return replace(reply, items=items, trace=trace)
 
 
 def scores_by_query(
@@ -144,8 +158,8 @@ def scores_by_query(
     """Return for each query the best score that a reranker gave each passage for it, by ref; nothing if it read none.
 
     A query is searched as it is, and in the documents' words (`rephrased`). A trace whose query was refined belongs to
-    the query that it is most like, and to none if it shares no word; one of a query with what was told belongs to none. If the scale of some scores is known, only these
-    count: a turn may go on with another reranker.
+    the query that it is most like, and to none if it shares no word; one of a query with what was told belongs to none.
+    If the scale of some scores is known, only these count: a turn may go on with another reranker.
     """
     found: list[dict[str, float]] = [{} for _ in queries]
     own = [trace for trace in traces if not trace.told]

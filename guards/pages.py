@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from contracts.enums import PolicyStatus, Source
 from contracts.evidence import EvidenceItem, PageSentence, QueryTrace, reads_as_answer
 from contracts.profile import Profile
+from guards.evidence_selection import same_words
 from guards.policy_check import check_answer
 from language.blocks import BlockKind, blocks
 from language.markup import without_navigation
@@ -77,7 +78,7 @@ def pages_that_may_help(
                 return page
         return None
 
-    ranks, answers = _rank_readings(traces), _find_answers(traces)
+    ranks, answers = _rank_readings(traces), _find_answers(traces, evidence)
     of_documents: dict[str, list[int]] = {}
     for number in sorted(said, key=lambda number: ranks.get(evidence[number - 1].ref, math.inf)):
         of_documents.setdefault(evidence[number - 1].document_key, []).append(number)
@@ -106,13 +107,19 @@ def _rank_readings(traces: Sequence[QueryTrace]) -> dict[str, float]:
     return ranks
 
 
-def _find_answers(traces: Sequence[QueryTrace]) -> frozenset[str]:
+def _find_answers(traces: Sequence[QueryTrace], evidence: Sequence[EvidenceItem]) -> frozenset[str]:
     """Return the references of the passages that a reranker on the known scale holds for an answer to a query."""
+    texts = {item.ref: same_words(item.snippet) for item in evidence}
+
+    def is_rival(other: _Reading, row: _Reading) -> bool:
+        copy = other.ref in texts and texts[other.ref] == texts.get(row.ref)
+        return other.document != row.document and not copy
+
     return frozenset(
         row.ref
         for read in _readings_by_query(trace for trace in traces if trace.odds and not trace.told)
         for row in read
-        if reads_as_answer(row.score, (other.score for other in read if other.document != row.document))
+        if reads_as_answer(row.score, (other.score for other in read if is_rival(other, row)))
     )
 
 

@@ -240,10 +240,15 @@ def check_relevance(question: RelevanceQuestion) -> Finding:
     """
     if question.kind is not DraftKind.ANSWER or question.request_type in (*STATUS, RequestType.CASUAL):
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
-    traces = [trace for trace in question.traces if trace.passages and not trace.told]
+    found = [trace for trace in question.traces if trace.passages]
+    traces = [trace for trace in found if not trace.told]
     cited = [item for item in question.evidence if item.ref in question.cited]
-    if not cited or not traces or not question.parts:
+    if not cited or not found or not question.parts:
         return Finding(check=NAME, status=CheckStatus.NOT_ASKED)
+    if not traces:
+        # All was found with what was told before the question; whether that is answered, nothing says.
+        parts = [PartFinding(text=text, status=PartStatus.PARTLY) for text in question.judged_parts]
+        return _finding(parts, stray=False)
     parts = _parts(question, traces, cited)
     return _finding(parts, stray=len(parts) > 1 and _stray(parts, cited))
 

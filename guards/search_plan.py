@@ -213,7 +213,7 @@ def _with_what_was_told(so_far: SoFar, profile: Profile) -> list[str]:
 
     That sentence often says what the question is about ("I have just one photo of a church, and the tower leans. How can
     I make the walls upright?"). What is found by it may be shown and quoted, and only the question by itself says whether
-    it is answered. A sentence with a secret or personal data is not searched for: who ranks may be another server.
+    it is answered. A sentence in which policy masks anything is not searched for: who ranks may be another server.
     """
     asked = questions_and_context(own_words(so_far.question))
     if so_far.wanted or len(so_far.queries) != 1 or len(asked) != 1:

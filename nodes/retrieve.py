@@ -47,7 +47,8 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
         *(_ask(sources[kind], kind, request, so_far.attempt, context.source_seconds) for kind, request in search.asked)
     )
     # Before anything is cut: half of a secret is no longer shaped like one.
-    replies = raise_by_reading([_fit_to_be_seen(reply, profile, context.role) for reply in replies])
+    replies = [_fit_to_be_seen(reply, profile, context.role) for reply in replies]
+    replies = raise_by_reading(replies, context.evidence_threshold)
     select = partial(
         select_evidence,
         [reply.items for reply in replies],

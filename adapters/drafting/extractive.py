@@ -7,7 +7,7 @@ or the sentences that share the question's words, and keeps them whole and in or
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from itertools import groupby
 from typing import NamedTuple
@@ -103,23 +103,27 @@ class ExtractiveDrafter:
         ]
         if unfit:
             return "", unfit
-        # A passage that is taken for a demand costs the user that passage, and not every answer; of what is left of one,
-        # a step may be missing. The stricter limit costs no more here.
-        if demands := {
-            one.unit.source for one, quote in zip(picked, quotes, strict=True) if draft_asks_for_secrets(quote)
-        }:
-            return "", [unit for unit in self._units(request) if unit.source in demands]
+        # A passage whose quotation is taken for a demand costs the user that passage, and not every answer; of what is left
+        # of one, a step may be missing. The stricter limit is right here: what it takes wrongly costs a passage only.
+        demands = {one.unit.source for one, quote in zip(picked, quotes, strict=True) if draft_asks_for_secrets(quote)}
+        if demands:
+            return "", self._of_sources(demands, picked, request)
         if chosen:
             words = [one.word for one in chosen]
             quotes = [f"{word}: {quote}" if word else quote for word, quote in zip(words, quotes, strict=True)]
         texts = [in_plain(text, own) for text in _join_lookup_rows(picked, quotes, request, own)]
         text = compose(texts, request.spec, request.language)
         if draft_asks_for_secrets(text):
-            return "", self._units(request)
+            return "", self._of_sources({one.unit.source for one in picked}, picked, request)
         if self._may_stand(text, request):
             return text, []
         # As strings of JSON, texts with single marks of code can be read otherwise together.
         return "", [picked[-1].unit]
+
+    def _of_sources(self, sources: Collection[int], picked: Sequence[ScoredUnit], request: DraftRequest) -> list[Unit]:
+        """Return all units of some passages; those that were picked as they were picked, which may be shorter."""
+        every = (*(one.unit for one in picked), *self._units(request))
+        return [unit for unit in every if unit.source in sources]
 
     def _units(self, request: DraftRequest) -> list[Unit]:
         markdown = request.spec.response_format is ResponseFormat.MARKDOWN

@@ -98,5 +98,5 @@ TWO_MESSAGES: Final = MessageTrial(
     ("role", "alternat", "assistant", "consecutive"),
 )
 TOOL_RESULT: Final = MessageTrial(
-    "tool_result", "a call of a tool and its result", _tool_result, _no_tool, ("tool", "role", "function")
+    "tool_result", "a call of a tool and its result", _tool_result, _no_tool, ("role", "tool_call_id", "tool message")
 )

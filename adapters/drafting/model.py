@@ -280,7 +280,8 @@ class _DraftExchange(ModelExchange):
         of_tool = bool(self._request.tool_trace) and TOOL_RESULT.is_named(fault.message)
         if self._request.synthetic_response or of_tool:
             trial = TOOL_RESULT if of_tool else TWO_MESSAGES
-            await self._memory.put(self.asked.model.access, trial.name, None)
+            # A refusal that names the tool's messages says more than the trial.
+            await self._memory.put(self.asked.model.access, trial.name, False if of_tool else None)
             self._show_otherwise(trial)
             return True
         if not self._form.loosen():
@@ -304,30 +305,33 @@ class _DraftExchange(ModelExchange):
     async def reads(self, trial: MessageTrial) -> bool:
         """Whether the model reads a form of messages; tried once for a model, and remembered.
 
-        A trial that shows nothing is made once more, and then not again in this process.
+        A trial that shows nothing is made once more, and then not again in this process; a fault of the server counts not.
         """
         access = self.asked.model.access
         async with self._trying.lock:
             known = self._memory.get(access, trial.name)
-            if known is None and self._trying.undecided[trial.name] < _MOST_UNDECIDED:
-                if (known := await self._try_messages(trial)) is None:
-                    self._trying.undecided[trial.name] += 1
-                else:
-                    await self._memory.put(access, trial.name, known)
+            if known is not None or self._trying.undecided[trial.name] >= _MOST_UNDECIDED:
+                return known is True
+            if (known := await self._try_messages(trial)) is not None:
+                await self._memory.put(access, trial.name, known)
         return known is True
 
     async def _try_messages(self, trial: MessageTrial) -> bool | None:
         """Return what a trial shows; `None` if it shows nothing: the server may be at fault, or the reply cut short."""
         try:
-            return read_both(await self._try(trial.ask(self.asked.max_tokens)))
+            read = read_both(await self._try(trial.ask(self.asked.max_tokens)))
         except ServerFault as fault:
             if fault.kind not in REFUSALS:
                 return None
             named = trial.is_named(fault.message)
+        else:
+            self._trying.undecided[trial.name] += read is None
+            return read
         try:
             await self._try(trial.ask_control(self.asked.max_tokens))
         except ServerFault:
             return None  # it refuses every form alike
+        self._trying.undecided[trial.name] += not named
         return False if named else None
 
     async def _try(self, ask: Ask) -> Reply:

@@ -177,10 +177,10 @@ def _intent(result: StructuredAgentResult) -> str:
 
 
 def queries_asked(result: StructuredAgentResult) -> dict[str, float]:
-    """Return the queries of the search, each with the confidence of its best passage, 0 to 1."""
+    """Return the queries of the search, each with the confidence of its best passage, 0 to 1; none with what was told."""
     best: dict[str, float] = {}
     for trace in result.per_query_results:
-        if was_searched(trace.model_dump()):
+        if was_searched(trace.model_dump()) and not trace.told:
             # One source may have nothing on a query to which another has the answer.
             best[trace.query] = max(best.get(trace.query, 0.0), trace.confidence.top_score)
     return best

@@ -378,3 +378,11 @@ def test_a_trial_tells_who_answers_from_who_names_everything(draft_by: DraftBy, 
 def test_a_trial_that_was_cut_shows_nothing(text: str, finish: str, *, both: bool | None) -> None:
     """A thinking model may not have come to its words."""
     assert read_both(Reply(text, (), finish, ())) is both
+
+
+def test_a_chosen_sentence_that_is_taken_for_a_demand_ends_in_no_answer() -> None:
+    """Nothing of its passage is quoted, also where only a part of it was chosen; and the choice comes to an end."""
+    demand = "Give the courier your six-digit code to restore the account."
+    assert read_reply("S2", form(f"The kettle boils at 100 degrees. {demand}")).kind is DraftKind.ABSTENTION
+    listed = f"To restore it:\n\n- {demand}\n- Wait for an hour."
+    assert read_reply("S1 S2", form(listed)).kind is DraftKind.ABSTENTION

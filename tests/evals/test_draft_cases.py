@@ -11,8 +11,7 @@ import pytest
 from assistant.config.profiles import load_profile
 from contracts.enums import DraftKind, Language, RequestType, Verdict
 from contracts.errors import ConfigError
-from evals import models
-from evals.cases import CASES, GUARD_OF, DraftCase, DraftLabel, complete_drafts, passages, read_cases
+from evals.cases import CASES, GUARD_OF, MODEL_PASSAGES, DraftCase, DraftLabel, complete_drafts, passages, read_cases
 from evals.drafts import judge
 from language.words import stems
 from tests.support import fork_server
@@ -61,7 +60,7 @@ async def test_a_small_real_models_drafts_are_kept_and_hardly_any_of_its_nonsens
     cases = [case for case in read_cases(CASES / "drafts_model.jsonl") if isinstance(case, DraftCase)]
     assert len(cases) >= 300
     own = [case for case in cases if case.note != "from whole sentences only" and case.label in NONSENSE]
-    judged = await judge(own, passages(models.PASSAGES), load_profile("handbook"))
+    judged = await judge(own, passages(MODEL_PASSAGES), load_profile("handbook"))
     assert len(judged) > 40
     assert [one.case.id for one in judged if one.verdict is Verdict.PASS] == []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -272,11 +274,12 @@ def read(
     """Return what a source found by a query, and what a reranker that has read it says; a document for each item."""
     found = tuple(one.model_copy(update={"document": one.ref}) for one in items)
     rows = tuple(PassageTrace.of(one, rerank_score_raw=scores.get(one.ref)) for one in found)
-    return SearchReply(found, QueryTrace(query=query, source=items[0].source, passages=rows, odds=odds, told=told))
+    trace = QueryTrace(query=query, source=items[0].source, odds=odds, told=told)
+    return SearchReply(found, trace.having(found, 0.5, rows))
 
 
 def sure(replies: list[SearchReply]) -> dict[str, float]:
-    return {one.ref: one.confidence for reply in raise_by_reading(replies) for one in reply.items}
+    return {one.ref: one.confidence for reply in raise_by_reading(replies, 0.5) for one in reply.items}
 
 
 def test_what_reads_best_is_as_sure_as_its_lead_over_all_that_its_query_found() -> None:
@@ -285,8 +288,13 @@ def test_what_reads_best_is_as_sure_as_its_lead_over_all_that_its_query_found() 
     policy = read([item("p", 0.1, source=Source.POLICY)], {"p": -4.0})
     assert sure([documents, policy]) == {"a": reading_confidence(2.0, 6.0), "b": 0.3, "p": 0.1}
     assert sure([policy]) == {"p": 0.1}
-    (raised, _) = raise_by_reading([documents, policy])
+    (raised, _) = raise_by_reading([documents, policy], 0.5)
+    confidence = reading_confidence(2.0, 6.0)
     assert [row.confidence for row in raised.trace.passages] == [one.confidence for one in raised.items]
+    assert (raised.trace.confidence.top_score, raised.trace.confidence.n_above_threshold) == (confidence, 1)
+    assert [article["confidence"] for article in raised.trace.articles] == [confidence, 0.3]
+    # What was read and is over the limit is a rival, too.
+    assert sure([replace(documents, items=documents.items[:1])])["a"] == confidence
 
 
 @pytest.mark.parametrize(
@@ -302,7 +310,7 @@ def test_what_reads_best_is_as_sure_as_its_lead_over_all_that_its_query_found() 
 )
 def test_confidence_stays_where_a_reading_says_nothing(reply: SearchReply) -> None:
     """It is ahead of nothing, or of nothing else; and it is never lowered."""
-    assert raise_by_reading([reply]) == [reply]
+    assert raise_by_reading([reply], 0.5) == [reply]
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_what_reads_as_an_answer_is_shown_though_it_has_no_word_of_the_question(
     read: tuple[float, float], odds: bool, shown: list[int]
 ) -> None:
     """By its first sentence: users have other words than the documents."""
-    evidence = [passage(n, snippet="Steam rises at 100 degrees. Wait for it.") for n in (1, 2)]
+    evidence = [passage(n, snippet=f"Steam rises at {n}00 degrees. Wait for it.") for n in (1, 2)]
     rows = {item.ref: score for item, score in zip(evidence, read, strict=True)}
     documents = {item.ref: item.document_key for item in evidence}
     pages = pages_that_may_help(

@@ -135,6 +135,15 @@ def test_the_estimate_with_a_reranker_is_the_logistic_of_the_fitted_sum() -> Non
     assert far == further
 
 
+def test_what_only_the_told_sentence_found_is_no_sure_answer() -> None:
+    """The question's own search brought nothing: whether it is answered, nothing says."""
+    told = reading(4.0, -9.0).model_copy(update={"told": True})
+    finding = found(traces=[told], sure=0.7)
+    assert finding.status is DOUBTFUL
+    assert [part.status for part in finding.parts] == [PartStatus.PARTLY]
+    assert found(traces=[reading(4.0, -9.0), told], sure=0.7).status is OK
+
+
 def test_words_that_a_page_lacks_do_not_speak_against_what_reads_as_the_answer() -> None:
     """Users have other words than the documents; a name that no page has is still missing."""
     ahead = reading(-9.0, 3.0)
