@@ -230,9 +230,17 @@ def _as_labelled(side: Sequence[CaseResult]) -> Share:
 
 def _by_the_model(side: Sequence[CaseResult]) -> Share:
     """Return the share of the answers that are the model's own, and no quoting draft's after it."""
-    answered = [one.result.diagnostics for one in side if one.result.outcome is Outcome.ANSWERED]
-    asked = [of for of in answered if any(call.purpose is CallPurpose.DRAFT for call in of.calls)]
-    return Share(sum(WITHOUT_THE_MODEL not in of.degraded for of in asked), len(asked))
+    return Share(count_own_answers(side), len(_drafted_answers(side)))
+
+
+def count_own_answers(side: Sequence[CaseResult]) -> int:
+    """Count the answers that are a model's own, and no quoting draft's after it."""
+    return sum(WITHOUT_THE_MODEL not in one.result.diagnostics.degraded for one in _drafted_answers(side))
+
+
+def _drafted_answers(side: Sequence[CaseResult]) -> list[CaseResult]:
+    answered = [one for one in side if one.result.outcome is Outcome.ANSWERED]
+    return [one for one in answered if any(call.purpose is CallPurpose.DRAFT for call in one.result.diagnostics.calls)]
 
 
 def _plan_told(side: Sequence[CaseResult]) -> Share:

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Final
 
 from assistant.deployment import Deployment
-from contracts.enums import CallPurpose, Outcome, Verdict
+from contracts.enums import CallPurpose, Verdict
 from contracts.errors import InputError
 from evals.answers.grades import Grade, grade
 from evals.cases import CASES, DraftLabel, TurnCase
+from evals.comparing import count_own_answers
 from evals.drafts import JudgedCase
 from evals.retrieval.measures import mean
 from evals.runner import CaseResult, ask_all, handbook
 from evals.scores import Share, table
-from nodes.draft import WITHOUT_THE_MODEL
 
 QUESTIONS: Final = CASES / "handbook.jsonl"
 MOST: Final = 40
@@ -45,7 +45,7 @@ def ask_beside(cases: Sequence[TurnCase], folder: Path, most: int | None) -> lis
     """Ask the handbook's questions without a model and with the configured one; return the table of both.
 
     Args:
-        cases: Questions with labelled pages.
+        cases: Those with labelled pages are asked.
         folder: An empty folder.
         most: At most so many questions, evenly over the file.
 
@@ -59,9 +59,8 @@ def ask_beside(cases: Sequence[TurnCase], folder: Path, most: int | None) -> lis
             "No model is configured, so none can be asked.",
             "Set GUARDIAN_MODEL and OPENAI_BASE_URL, or leave --model out.",
         )
-    count = most or MOST
     asking = [case for case in cases if case.asks]
-    count = min(count, len(asking))
+    count = min(most or MOST, len(asking))
     chosen = [asking[place * len(asking) // count] for place in range(count)]
     sides: dict[str, tuple[Deployment, Path]] = {
         "without a model": (handbook(folder / "data"), folder / "threads"),
@@ -79,8 +78,7 @@ _HEAD: Final = (
     "right",
     "wrong",
     "a right page shown",
-    "answers of the model itself",
-    "its drafts that passed",
+    "answered by its own draft, where it drafted",
     "model calls a turn",
     "seconds a turn",
 )
@@ -88,19 +86,14 @@ _HEAD: Final = (
 
 def _describe(asked: Sequence[CaseResult]) -> list[str]:
     grades = [grade(one.case, one.result) for one in asked]
-    answered = [one.result.diagnostics for one in asked if one.result.outcome is Outcome.ANSWERED]
-    own = sum(
-        any(call.purpose is CallPurpose.DRAFT for call in of.calls) and WITHOUT_THE_MODEL not in of.degraded
-        for of in answered
-    )
-    tried = [one for one in asked if any(call.purpose is CallPurpose.DRAFT for call in one.result.diagnostics.calls)]
+    drafted = [one for one in asked if any(call.purpose is CallPurpose.DRAFT for call in one.result.diagnostics.calls)]
+    own = count_own_answers(asked)
     return [
         str(len(asked)),
         str(Share(grades.count(Grade.CORRECT), len(asked))),
         str(Share(grades.count(Grade.WRONG) + grades.count(Grade.UNREAD), len(asked))),
         str(Share(grades.count(Grade.RIGHT_PAGES), len(asked))),
-        str(Share(own, len(answered))),
-        str(Share(own, len(tried))) if tried else "–",
+        str(Share(own, len(drafted))) if drafted else "–",
         str(mean([one.result.diagnostics.model_calls for one in asked])),
         f"{sum(one.result.diagnostics.answer_ms or 0.0 for one in asked) / max(1, len(asked)) / 1000:.1f}",
     ]

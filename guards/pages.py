@@ -49,8 +49,8 @@ def pages_that_may_help(
     They stand in the evidence's order. If a reranker has read passages, those that read best for a question stand first,
     and the sentence is of the document's best passage that has one. A sentence has at least one word of the question that
     is no word of the product's name. A passage that is held for an answer may share none, and neither may what was found
-    by meaning, if all of that is in another language: then the first sentence is shown. Links to other files become plain text, because they do not work from an
-    answer; pictures go, and their descriptions with them.
+    by meaning, if all of that is in another language: then the first sentence is shown. Links to other files become plain
+    text, because they do not work from an answer; pictures go, and their descriptions with them.
 
     Args:
         questions: The user's words and the search queries.

@@ -127,8 +127,8 @@ def plan_search(so_far: SoFar, context: Context, profile: Profile, connected: It
     usable = profile.sources_for(context.role).intersection(connected)
     dropped = _find_dropped(effect, usable).union(*(past.given_up for past in so_far.past))
     kinds = _kinds(so_far.request_type, usable, effect, dropped)
-    queries, limit = _queries(so_far, context, profile)
     told = _with_what_was_told(so_far, profile)
+    queries, limit = _queries(so_far, context, profile, told)
     lookups = () if so_far.wanted else so_far.lookups
     unsure = all(item.confidence < context.evidence_threshold for item in so_far.evidence)
     threshold = context.evidence_threshold * (_LESS_SURE if widens(so_far) and unsure else 1.0)
@@ -195,12 +195,12 @@ def _factor(so_far: SoFar) -> int:
     return 2**so_far.attempt if so_far.effect.more else 1
 
 
-def _queries(so_far: SoFar, context: Context, profile: Profile) -> tuple[tuple[str, ...], int]:
+def _queries(so_far: SoFar, context: Context, profile: Profile, told: Sequence[str]) -> tuple[tuple[str, ...], int]:
     """Return the queries, and how many items are kept of them all.
 
     Beside the plan's, each stands in the documents' words, and a single one behind what the user told before it.
     """
-    queries = (*so_far.queries, *rephrase(so_far.queries, profile.synonyms), *_with_what_was_told(so_far, profile))
+    queries = (*so_far.queries, *rephrase(so_far.queries, profile.synonyms), *told)
     queries = tuple(dict.fromkeys(queries))
     limit = max(context.top_k * _factor(so_far), len(queries))
     if so_far.wanted:

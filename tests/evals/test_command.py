@@ -183,12 +183,12 @@ def test_the_configured_model_is_asked_beside_none() -> None:
         asked = {request["purpose"] for request in server.requests()}
     assert done.returncode == 0, done.stderr
     rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")]
-    sides = {row[0].strip("| "): row[1:] for row in rows if len(row) == 9}
+    sides = {row[0].strip("| "): row[1:] for row in rows if len(row) == 8}
     assert {side: figures[0] for side, figures in sides.items() if side.strip("-")} == {
         "without a model": "2",
         "fake-model": "2",
     }
-    assert (sides["without a model"][5], sides["fake-model"][5] == "–") == ("–", False)
+    assert (sides["without a model"][4], sides["fake-model"][4] == "–") == ("–", False)
     assert any(row[0] == "| freely" for row in rows)
     assert asked >= {"plan", "draft"}
 

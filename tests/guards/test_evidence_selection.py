@@ -268,7 +268,7 @@ def test_each_query_has_the_best_score_that_a_reranker_gave_a_passage_for_it() -
     assert scores_by_query([*traces, known], ["boil water", "open the lid"]) == ({"a": -3.0}, {})
 
 
-def read(
+def build_reply(
     items: list[EvidenceItem], scores: dict[str, float], query: str = "q", *, odds: bool = True, told: bool = False
 ) -> SearchReply:
     """Return what a source found by a query, and what a reranker that has read it says; a document for each item."""
@@ -284,8 +284,8 @@ def sure(replies: list[SearchReply]) -> dict[str, float]:
 
 def test_what_reads_best_is_as_sure_as_its_lead_over_all_that_its_query_found() -> None:
     """Whatever its source: a page of policy is not ahead where another source has a better one."""
-    documents = read([item("a", 0.2), item("b", 0.3)], {"a": 2.0, "b": -6.0})
-    policy = read([item("p", 0.1, source=Source.POLICY)], {"p": -4.0})
+    documents = build_reply([item("a", 0.2), item("b", 0.3)], {"a": 2.0, "b": -6.0})
+    policy = build_reply([item("p", 0.1, source=Source.POLICY)], {"p": -4.0})
     assert sure([documents, policy]) == {"a": reading_confidence(2.0, 6.0), "b": 0.3, "p": 0.1}
     assert sure([policy]) == {"p": 0.1}
     (raised, _) = raise_by_reading([documents, policy], 0.5)
@@ -300,11 +300,11 @@ def test_what_reads_best_is_as_sure_as_its_lead_over_all_that_its_query_found() 
 @pytest.mark.parametrize(
     "reply",
     [
-        read([item("a", 0.2)], {"a": 2.0}),
-        read([item("a", 0.2), item("b", 0.3)], {"a": 2.0, "b": -6.0}, odds=False),
-        read([item("a", 0.2), item("b", 0.3)], {"a": 2.0, "b": -6.0}, told=True),
-        read([item("a", 0.2, "same"), item("b", 0.3, "same")], {"a": 2.0, "b": 2.0}),
-        read([item("a", 0.9), item("b", 0.3)], {"a": -9.0, "b": -9.5}),
+        build_reply([item("a", 0.2)], {"a": 2.0}),
+        build_reply([item("a", 0.2), item("b", 0.3)], {"a": 2.0, "b": -6.0}, odds=False),
+        build_reply([item("a", 0.2), item("b", 0.3)], {"a": 2.0, "b": -6.0}, told=True),
+        build_reply([item("a", 0.2, "same"), item("b", 0.3, "same")], {"a": 2.0, "b": 2.0}),
+        build_reply([item("a", 0.9), item("b", 0.3)], {"a": -9.0, "b": -9.5}),
     ],
     ids=["nothing else", "a scale of its own", "what was told", "a copy", "it is surer already"],
 )
@@ -335,6 +335,6 @@ def test_below_a_floor_all_logits_say_the_same() -> None:
 
 def test_a_reading_of_what_was_told_says_nothing_of_the_question() -> None:
     """A page about the noise does not answer where the serial number is, however well it reads with both."""
-    own = read([item("a"), item("b")], {"a": -8.0, "b": -9.0}, "Where is the number?").trace
-    told = read([item("b")], {"b": 1.5}, "It makes a noise. Where is the number?", told=True).trace
+    own = build_reply([item("a"), item("b")], {"a": -8.0, "b": -9.0}, "Where is the number?").trace
+    told = build_reply([item("b")], {"b": 1.5}, "It makes a noise. Where is the number?", told=True).trace
     assert scores_by_query([own, told], ["Where is the number?"]) == ({"a": -8.0, "b": -9.0},)

@@ -24,7 +24,9 @@ def pages(*snippets: str, questions: tuple[str, ...] = QUESTION) -> list[tuple[i
     return find_pages([passage(n, snippet=text) for n, text in enumerate(snippets, 1)], questions)
 
 
-def found(query: str, read: dict[str, float], documents: dict[str, str] | None = None, odds: bool = True) -> QueryTrace:
+def build_trace(
+    query: str, read: dict[str, float], documents: dict[str, str] | None = None, odds: bool = True
+) -> QueryTrace:
     """Return what a query found and a reranker has read."""
     of = documents or {}
     rows = tuple(PassageTrace(ref=ref, document=of.get(ref, ""), rerank_score_raw=raw) for ref, raw in read.items())
@@ -85,11 +87,11 @@ def test_pages_that_read_best_come_first_whatever_their_source() -> None:
     """A reranker has read them with the question; what it has not read comes behind, in the order of the evidence."""
     evidence = [passage(n, snippet=f"The kettle number {n} boils quickly.") for n in range(1, 5)]
     read = {evidence[1].ref: -3.0, evidence[3].ref: 2.0}
-    traces = [found(QUESTION[0], {ref: score}) for ref, score in read.items()]
+    traces = [build_trace(QUESTION[0], {ref: score}) for ref, score in read.items()]
     shown = pages_that_may_help(QUESTION, evidence, PROFILE, "user", traces)
     assert [page.number for page in shown] == [4, 2, 1, 3]
     # What is no evidence was read, too: what is left of the ranking keeps its order, before what was not read.
-    more = found(QUESTION[0], {evidence[1].ref: -3.0, **{f"other:{n}": 5.0 for n in range(9)}})
+    more = build_trace(QUESTION[0], {evidence[1].ref: -3.0, **{f"other:{n}": 5.0 for n in range(9)}})
     assert pages_that_may_help(QUESTION, evidence, PROFILE, "user", [more])[0].number == 2
 
 
@@ -97,7 +99,7 @@ def test_each_query_has_its_best_page_before_the_second_of_another() -> None:
     """Logits of two queries say nothing of each other."""
     evidence = [passage(n, snippet=f"The kettle number {n} boils quickly.") for n in range(1, 5)]
     refs = [item.ref for item in evidence]
-    traces = [found("a", {refs[1]: 5.0, refs[0]: 4.0}), found("b", {refs[3]: -4.0, refs[2]: -5.0})]
+    traces = [build_trace("a", {refs[1]: 5.0, refs[0]: 4.0}), build_trace("b", {refs[3]: -4.0, refs[2]: -5.0})]
     shown = pages_that_may_help(QUESTION, evidence, PROFILE, "user", traces)
     assert [page.number for page in shown] == [2, 4, 1, 3]
 
@@ -108,7 +110,7 @@ def test_the_sentence_is_of_the_passage_that_reads_best_if_that_has_one() -> Non
         passage(n, snippet=text, ref=f"doc:1#{n}", document="doc:1")
         for n, text in enumerate((BOILS, "Each kettle takes three minutes.", "Too short."), 1)
     ]
-    traces = [found(QUESTION[0], {"doc:1#1": -6.0, "doc:1#2": 1.0, "doc:1#3": 3.0})]
+    traces = [build_trace(QUESTION[0], {"doc:1#1": -6.0, "doc:1#2": 1.0, "doc:1#3": 3.0})]
     shown = pages_that_may_help(QUESTION, evidence, PROFILE, "user", traces)
     assert shown == [PageSentence(2, "Each kettle takes three minutes.")]
 
@@ -126,7 +128,7 @@ def test_what_reads_as_an_answer_is_shown_though_it_has_no_word_of_the_question(
     rows = {item.ref: score for item, score in zip(evidence, read, strict=True)}
     documents = {item.ref: item.document_key for item in evidence}
     pages = pages_that_may_help(
-        ("turn it off",), evidence, PROFILE, "user", [found("turn it off", rows, documents, odds)]
+        ("turn it off",), evidence, PROFILE, "user", [build_trace("turn it off", rows, documents, odds)]
     )
     assert [page.number for page in pages] == shown
     assert {page.sentence for page in pages} <= {"Steam rises at 100 degrees."}
