@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from assistant.deployment import deployment
 from assistant.keys import keys_of
@@ -539,6 +539,26 @@ def test_what_is_refused_before_it_reaches_the_page_is_said_with_a_way_out(serve
         page.locator("#g-send").click()
         expect(page.locator("#g-trouble")).to_contain_text("ключ больше не действует")
         expect(page.get_by_role("button", name="Загрузить страницу заново")).to_be_visible()
+
+
+def test_what_is_asked_while_the_page_opens_is_shown(served: Served) -> None:
+    """The page's own opening, if a question overtakes it, draws its empty conversation over no answer."""
+    opening: list[Route] = []
+
+    def hold_first(route: Route) -> None:
+        if opening:
+            route.continue_()
+        else:
+            opening.append(route)
+
+    with served.visit() as page:
+        page.route("**/queue/join*", hold_first)
+        page.reload()
+        ask(page, LAMP)
+        opening[0].continue_()
+        page.locator("#g-search").wait_for(state="attached")
+        expect(page.locator("article.turn .tools")).to_have_count(1)
+        page.unroute("**/queue/join*")
 
 
 @pytest.mark.parametrize("thread", ["nobody", "x" * 300])

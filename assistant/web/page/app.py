@@ -47,6 +47,8 @@ _LONGEST_SEARCH: Final = 200
 """Characters that are searched for in the list of conversations."""
 _REMEMBERED: Final = 500
 """Turns whose follow-up questions are kept."""
+_MOST_TABS: Final = 5000
+"""Tabs of which it is known what they show."""
 _LARGEST_OFFSET: Final = 16 * 60
 """Minutes between a zone and UTC."""
 _PRIVATE: Final[dict[str, Any]] = {
@@ -69,6 +71,8 @@ class _Visit:
     act: Mapping[str, str]
     session: str
     """Of the tab, as Gradio names it."""
+    order: int
+    """The number of the event in its tab: of two, the higher one says what the tab shows."""
     narrow: bool
     """Whether the window is one of a phone."""
     allowance: Allowance
@@ -90,7 +94,7 @@ class ChatPage:
         self._app = app
         self._shares = app.state.deployed.settings.server.share_days > 0
         profile = app.state.deployed.profile
-        self._newest: dict[str, object] = {}
+        self._newest: dict[str, _Visit] = {}
         self._following: dict[tuple[object, ...], tuple[str, ...]] = {}
         look = Look(profile, profile.languages[0])
         say = look.words
@@ -160,8 +164,7 @@ class ChatPage:
     async def _open(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
         visit = self._visit(place, request)
         look, say = visit.look, visit.look.words
-        drawn = {
-            **await self._draw(visit),
+        changes = {
             self.header: self._header(look),
             self.fresh: gr.update(value=say["page_new"]),
             self.finder: finder_html(look),
@@ -169,9 +172,10 @@ class ChatPage:
                 label=say["page_ask_label"],
                 placeholder=say["page_ask_hint_short" if visit.narrow else "page_ask_hint"],
             ),
+            self.notice: "",
         }
-        async for changes in self._follow(visit, drawn):
-            yield changes
+        async for shown in self._follow(visit, changes):
+            yield shown
 
     async def _send(self, text: str, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
         visit = self._visit(place, request)
@@ -179,21 +183,21 @@ class ChatPage:
             await visit.service.admit(visit.caller, Question(text, thread=visit.conversation))
             self._begin(visit, text)
         except GuardianError as error:
-            drawn = {**await self._draw(visit), self.notice: notice_html(fault_text(error, visit.look))}
+            changes: Changes = {self.notice: notice_html(fault_text(error, visit.look))}
         else:
-            drawn = {**await self._draw(visit), self.box: ""}
-        async for changes in self._follow(visit, drawn):
-            yield changes
+            changes = {self.notice: "", self.box: ""}
+        async for shown in self._follow(visit, changes):
+            yield shown
 
     async def _stop(self, place: str, request: gr.Request) -> Changes:
         visit = self._visit(place, request)
-        # Who follows the turn in this tab draws no more.
-        self._newest[visit.session] = object()
+        notice = ""
         try:
             await visit.service.stop(visit.caller, visit.conversation)
         except GuardianError as error:
-            return {**await self._draw(visit), self.notice: notice_html(fault_text(error, visit.look))}
-        return await self._draw(visit)
+            notice = notice_html(fault_text(error, visit.look))
+        drawn, _ = await self._draw(visit)
+        return {**drawn, self.notice: notice}
 
     async def _act(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
         visit = self._visit(place, request)
@@ -201,12 +205,10 @@ class ChatPage:
             notice = await self._do(visit)
         except GuardianError as error:
             notice = notice_html(fault_text(error, visit.look))
-        drawn = {**await self._draw(visit), self.notice: notice}
-        if visit.act.get("name") == "look":
-            # Nobody did anything: what was said of the last message still holds.
-            del drawn[self.notice]
-        async for changes in self._follow(visit, drawn):
-            yield changes
+        # If nobody did anything, what was said of the last message still holds.
+        changes = {} if visit.act.get("name") == "look" else {self.notice: notice}
+        async for shown in self._follow(visit, changes):
+            yield shown
 
     async def _do(self, visit: _Visit) -> str:
         """Do what a button wants; return the notice of it."""
@@ -226,6 +228,7 @@ class ChatPage:
                 visit.allowance.check()
                 if await service.resume(caller, visit.conversation) is not None:
                     visit.allowance.add()
+                    self._take_over(visit)
             case "good" | "bad" | "comment" as said:
                 return await self._rate(visit, said, act.get("turn", ""), act.get("text", ""))
             case "drop":
@@ -283,42 +286,50 @@ class ChatPage:
         visit.allowance.check()
         live = visit.service.begin(visit.caller, Question(text, thread=visit.conversation))
         visit.allowance.add()
+        self._take_over(visit)
         return live
 
-    async def _follow(self, visit: _Visit, drawn: Changes) -> AsyncGenerator[Changes]:
-        """Show a conversation, and what runs in it until nothing does, or the tab shows something newer."""
-        mine = object()
-        self._newest[visit.session] = mine
-        try:
-            yield drawn
+    def _take_over(self, visit: _Visit) -> None:
+        """Make an event that began a turn the one that shows it, if the tab is still in its conversation."""
+        if self._newest.get(visit.session, visit).conversation == visit.conversation:
+            self._newest[visit.session] = visit
+
+    def _is_newest(self, visit: _Visit) -> bool:
+        return self._newest.get(visit.session) is visit
+
+    async def _follow(self, visit: _Visit, changes: Changes) -> AsyncGenerator[Changes]:
+        """Show a conversation, and what runs in it until nothing does, or the tab shows something newer.
+
+        Args:
+            visit: The event.
+            changes: What else changes at once, whatever the tab shows by then.
+        """
+        while True:
+            drawn, live = await self._draw(visit)
+            newest = self._is_newest(visit)
+            yield {**drawn, **changes} if newest else {**changes, self.live: gr.skip()}
             # Gradio sends the last changes once more at the end: they must not be those that emptied the input.
             yield {self.live: gr.skip()}
-            while live := self._find_running(visit):
-                progress = TurnProgress(live.turn_id, live.question, visit.look)
-                said = ""
-                try:
-                    async for event in live.follow():
-                        if self._newest.get(visit.session) is not mine:
-                            yield {self.live: gr.skip()}
-                            return
-                        if progress.tell(event):
-                            yield {self.live: progress.html()}
-                except GuardianError as error:
-                    said = fault_text(error, visit.look)
-                if self._newest.get(visit.session) is mine:
-                    drawn = await self._draw(visit)
-                    # What was said of a message that was not taken stays until the next one is sent.
-                    drawn[self.notice] = notice_html(said) if said else gr.skip()
-                    yield drawn
-                yield {self.live: gr.skip()}
-        finally:
-            if self._newest.get(visit.session) is mine:
-                del self._newest[visit.session]
+            if live is None or not newest:
+                return
+            # The turn that was drawn as running, although it may have ended since: otherwise its end would not be seen.
+            progress = TurnProgress(live.turn_id, live.question, visit.look)
+            # What was said of a message that was not taken stays until the next one is sent.
+            changes = {}
+            try:
+                async for event in live.follow():
+                    if not self._is_newest(visit):
+                        yield {self.live: gr.skip()}
+                        return
+                    if progress.tell(event):
+                        yield {self.live: progress.html()}
+            except GuardianError as error:
+                changes = {self.notice: notice_html(fault_text(error, visit.look))}
 
     # ------------------------------------------------------------------------------------------------------ drawing
 
-    async def _draw(self, visit: _Visit) -> Changes:
-        """Return the page as the conversation is now."""
+    async def _draw(self, visit: _Visit) -> tuple[Changes, RunningTurn | None]:
+        """Return the page as the conversation is now, and the turn that it shows as running."""
         look, live = visit.look, self._find_running(visit)
         turns = await self._turns(visit)
         if visit.find:
@@ -349,7 +360,7 @@ class ChatPage:
         if not shown and not live:
             chosen = await asyncio.to_thread(read_starter_questions, self._app.state.deployed)
             questions = chosen.get(look.language, ())
-        return {
+        drawn = {
             self.chat: "".join(shown) or ("" if live else welcome_html(look, questions)),
             self.live: running,
             self.threads: threads_html(
@@ -360,12 +371,12 @@ class ChatPage:
                 now=datetime.now(visit.zone),
                 searched=bool(visit.find),
             ),
-            self.notice: "",
             # Which of the two is seen, the script tells by what is shown: of two changes of `visible` that come one upon
             # the other, Gradio 6.31 may lose the second.
             self.send: gr.update(value=say["page_send"]),
             self.stop: gr.update(value=say["page_stop"]),
         }
+        return drawn, live
 
     async def _follow_ups(self, visit: _Visit, turn: Turn) -> tuple[str, ...]:
         """Return the questions that may follow a turn; looked up once while it is among the last that were drawn."""
@@ -395,7 +406,13 @@ class ChatPage:
             return None  # somebody else's, or an id that no conversation can have
 
     def _visit(self, place: str, request: gr.Request) -> _Visit:
-        return visit_of(self._app, place, request)
+        """Return the context of an event, which is what its tab shows from now on unless a newer event came before it."""
+        visit = visit_of(self._app, place, request)
+        earlier = self._newest.pop(visit.session, visit)
+        self._newest[visit.session] = visit if visit.order >= earlier.order else earlier
+        if len(self._newest) > _MOST_TABS:
+            del self._newest[next(iter(self._newest))]
+        return visit
 
 
 def _with_running(threads: list[ThreadSummary], thread: str, live: RunningTurn | None) -> list[ThreadSummary]:
@@ -443,6 +460,7 @@ def visit_of(app: FastAPI, place: str, request: gr.Request) -> _Visit:
         conversation if isinstance(conversation, str) else "",
         {name: str(value) for name, value in _object(act).items()},
         str(request.session_hash),
+        _whole(_object(said).get("order")),
         _object(said).get("narrow") is True,
         getattr(request.request.state, "allowance", UNLIMITED),
         str(_object(said).get("find") or "").strip()[:_LONGEST_SEARCH],
@@ -454,6 +472,11 @@ def _zone(minutes: Any) -> timezone:
     """Return the zone that is so many minutes east of Greenwich; what no zone can be is UTC."""
     known = isinstance(minutes, int) and -_LARGEST_OFFSET <= minutes <= _LARGEST_OFFSET
     return timezone(timedelta(minutes=minutes)) if known else UTC
+
+
+def _whole(number: Any) -> int:
+    """Return a number of an event; what is none is 0."""
+    return number if type(number) is int else 0
 
 
 def _object(said: Any) -> dict[str, Any]:

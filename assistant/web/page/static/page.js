@@ -36,8 +36,10 @@
   };
   const narrow = () => matchMedia("(max-width: 760px)").matches;
   const language = () => stored("guardian-language") || here().searchParams.get("lang") || "";  // empty: the browser's
+  // Events may overtake each other on their way: the newest says what is shown.
+  let order = 0;
   const place = () => JSON.stringify({
-    conversation: current(), language: language(), act: waiting, narrow: narrow(),
+    order: ++order, conversation: current(), language: language(), act: waiting, narrow: narrow(),
     find: finding() ? finding().value : "", minutes: -new Date().getTimezoneOffset(),
   });
   const finding = () => document.querySelector("#g-search");
