@@ -497,9 +497,7 @@ class Service:
         return [fault for fault, asked in parts.items() if not await _answers(asked)]
 
     async def _writable(self) -> None:
-        from adapters.checkpoints.database import check_writable
-
-        await asyncio.to_thread(check_writable, self.deployed.threads_file, _WRITABLE_S)
+        await self._store.database.check_writable(_WRITABLE_S)
 
     async def drain(self, seconds: float) -> int:
         """Accept no more turns, wait for those that run, then stop the rest; return how many stay half-finished.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.checkpoints.sqlite import open_saver
+from adapters.storage.claims import FileClaims
 from assistant.cli.commands.index import index
 from assistant.config.group import Variable
 from assistant.config.settings import ModelSettings
@@ -90,6 +91,6 @@ async def _runner(deployed: Deployment, folder: Path) -> AsyncGenerator[TurnRunn
             # No sink: a measured turn must not open a ticket.
             chosen = replace(ports(deployed, knowledge, servers), sink=None)
             graph = build_graph(chosen, deployed.profile, settings=deployed.context_type, checkpointer=saver)
-            yield TurnRunner(graph, store, folder / "locks", context_type=deployed.context_type)
+            yield TurnRunner(graph, store, FileClaims(folder / "locks"), context_type=deployed.context_type)
     finally:
         knowledge.close()

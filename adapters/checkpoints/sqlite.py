@@ -37,8 +37,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.checkpoint.sqlite.utils import load_pending_writes, pending_writes_sql
 
-from adapters.checkpoints.database import open_connection, storage_errors_as_ours
 from adapters.checkpoints.ids import PATTERN, raise_floor
+from adapters.storage.sqlite_file import open_connection, storage_errors_as_ours
 from contracts.errors import ThreadError
 
 _LOG = logging.getLogger(__name__)

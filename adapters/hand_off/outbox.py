@@ -1,23 +1,25 @@
-"""The file that keeps hand-offs until they are delivered, and a record of delivered ones."""
+"""The table that keeps hand-offs until they are delivered, and a record of delivered ones."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import aiosqlite
-
-from adapters.checkpoints.database import close_connection, open_connection, readable, storage_errors_as_ours
 from adapters.data_folder import make_folder
 from adapters.hand_off.delivery import Delivery, key_of
+from adapters.storage.sqlite import SqliteDatabase
+from adapters.storage.sqlite_file import readable
 from contracts.errors import HandOffFailed, ThreadError
 from contracts.report import Ticket, number_of
+
+if TYPE_CHECKING:
+    from adapters.storage.database import Database
 
 MOST_REFUSALS: Final = 5
 """After so many nobody sends a ticket but the command: its receiver would most likely say no again."""
@@ -89,18 +91,58 @@ class OutboxEntry:
         return Delivery(self.key, self.kept_at, Ticket.model_validate_json(self.ticket or ""))
 
 
-class Outbox:
-    """The store of hand-offs in an SQLite file. The file is opened for each operation, because these are rare.
+class Place(Protocol):
+    """Where hand-offs are kept. It is opened for each operation, because these are rare."""
 
-    Reading and `forget` do not create a missing file. It holds users' words, so only its owner may read it.
+    async def exists(self) -> bool:
+        """Whether anything was ever kept there."""
+        ...
+
+    def open(self) -> AbstractAsyncContextManager[Database]:
+        """Open the database with the table; make it if there is none.
+
+        Raises:
+            ThreadError: It cannot be opened, read or written.
+        """
+        ...
+
+
+class OutboxFile:
+    """An SQLite file of hand-offs. It holds users' words, so only its owner may read it.
 
     Args:
         path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def exists(self) -> bool:
+        return await asyncio.to_thread(self._path.exists)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[Database]:
+        await asyncio.to_thread(_keep_private, self._path)
+        database = await SqliteDatabase.open(self._path, _WHAT)
+        try:
+            # What is kept must be on the disk before it is sent, or a power failure makes two of it. What is deleted is
+            # overwritten: people's words stand in it.
+            await database.make(("PRAGMA synchronous = FULL", "PRAGMA secure_delete = ON", _SCHEMA))
+            yield database
+        finally:
+            await database.close()
+
+
+class Outbox:
+    """The store of hand-offs. Reading and `forget` make nothing that is not there.
+
+    Args:
+        place: Where they are kept.
         scope: The deployment of the conversations; part of the keys that receivers see.
     """
 
-    def __init__(self, path: Path, scope: str) -> None:
-        self.path = path
+    def __init__(self, place: Place, scope: str) -> None:
+        self._place = place
         self._scope = scope
 
     async def keep(self, ticket: Ticket) -> OutboxEntry:
@@ -110,13 +152,19 @@ class Outbox:
             HandOffFailed: The file cannot be written.
         """
         storable = Ticket.model_validate_json(_text(json.dumps(ticket.model_dump(mode="json"), ensure_ascii=False)))
-        place = (_text(ticket.thread_id), _text(ticket.turn_id))
-        async with self._open() as connection:
-            await connection.execute(
-                "INSERT OR IGNORE INTO hand_offs (thread_id, turn_id, key, kept_at, ticket) VALUES (?, ?, ?, ?, ?)",
-                (*place, key_of(self._scope, storable), _now(), storable.model_dump_json()),
+        place = {"thread": _text(ticket.thread_id), "turn": _text(ticket.turn_id)}
+        async with self._open() as database:
+            await database.rows(
+                """
+                INSERT INTO hand_offs (thread_id, turn_id, key, kept_at, ticket)
+                VALUES (:thread, :turn, :key, :now, :ticket) ON CONFLICT DO NOTHING
+                """,
+                **place,
+                key=key_of(self._scope, storable),
+                now=_now(),
+                ticket=storable.model_dump_json(),
             )
-            [entry] = await _entries(connection, "WHERE thread_id = ? AND turn_id = ?", place)
+            [entry] = await _entries(database, "WHERE thread_id = :thread AND turn_id = :turn", place)
             return entry
 
     async def find(self, thread_id: str, turn_id: str) -> OutboxEntry | None:
@@ -125,7 +173,9 @@ class Outbox:
         Raises:
             HandOffFailed: The file cannot be read.
         """
-        found = await self._read("WHERE thread_id = ? AND turn_id = ?", (_text(thread_id), _text(turn_id)))
+        found = await self._read(
+            "WHERE thread_id = :thread AND turn_id = :turn", thread=_text(thread_id), turn=_text(turn_id)
+        )
         return found[0] if found else None
 
     async def entries(self) -> list[OutboxEntry]:
@@ -148,7 +198,9 @@ class Outbox:
         if all_of_them:
             return await self._read("WHERE ticket IS NOT NULL ORDER BY tries, kept_at")
         return await self._read(
-            "WHERE ticket IS NOT NULL AND refused < ? ORDER BY tries, kept_at LIMIT ?", (MOST_REFUSALS, AT_ONCE)
+            "WHERE ticket IS NOT NULL AND refused < :refusals ORDER BY tries, kept_at LIMIT :most",
+            refusals=MOST_REFUSALS,
+            most=AT_ONCE,
         )
 
     async def delivered(self, entry: OutboxEntry, to: str) -> None:
@@ -158,9 +210,12 @@ class Outbox:
             HandOffFailed: The file cannot be written.
         """
         await self._write(
-            "UPDATE hand_offs SET ticket = NULL, why = '', delivered_at = ?, delivered_to = ? "
-            "WHERE thread_id = ? AND turn_id = ?",
-            (_now(), to, entry.thread_id, entry.turn_id),
+            "UPDATE hand_offs SET ticket = NULL, why = '', delivered_at = :now, delivered_to = :receiver "
+            "WHERE thread_id = :thread AND turn_id = :turn RETURNING 1",
+            now=_now(),
+            receiver=to,
+            thread=entry.thread_id,
+            turn=entry.turn_id,
         )
 
     async def failed(self, entry: OutboxEntry, why: str, *, refused: bool) -> None:
@@ -170,8 +225,12 @@ class Outbox:
             HandOffFailed: The file cannot be written.
         """
         await self._write(
-            "UPDATE hand_offs SET tries = tries + 1, refused = refused + ?, why = ? WHERE thread_id = ? AND turn_id = ?",
-            (int(refused), why, entry.thread_id, entry.turn_id),
+            "UPDATE hand_offs SET tries = tries + 1, refused = refused + :refused, why = :why "
+            "WHERE thread_id = :thread AND turn_id = :turn RETURNING 1",
+            refused=int(refused),
+            why=why,
+            thread=entry.thread_id,
+            turn=entry.turn_id,
         )
 
     async def forget(self, thread_id: str) -> int:
@@ -180,37 +239,28 @@ class Outbox:
         Raises:
             HandOffFailed: The file cannot be written.
         """
-        if not await asyncio.to_thread(self.path.exists):
+        if not await self._exists():
             return 0
-        return await self._write("DELETE FROM hand_offs WHERE thread_id = ?", (_text(thread_id),))
+        return await self._write("DELETE FROM hand_offs WHERE thread_id = :thread RETURNING 1", thread=_text(thread_id))
 
-    async def _read(self, where: str, values: Sequence[object] = ()) -> list[OutboxEntry]:
-        if not await asyncio.to_thread(self.path.exists):
+    async def _exists(self) -> bool:
+        return await self._place.exists()
+
+    async def _read(self, where: str, **values: object) -> list[OutboxEntry]:
+        if not await self._exists():
             return []
-        async with self._open() as connection:
-            return await _entries(connection, where, values)
+        async with self._open() as database:
+            return await _entries(database, where, values)
 
-    async def _write(self, statement: str, values: Sequence[object]) -> int:
-        async with self._open() as connection:
-            cursor = await connection.execute(statement, values)
-            return cursor.rowcount
+    async def _write(self, statement: str, **values: object) -> int:
+        async with self._open() as database:
+            return len(await database.rows(statement, **values))
 
     @asynccontextmanager
-    async def _open(self) -> AsyncGenerator[aiosqlite.Connection]:
+    async def _open(self) -> AsyncGenerator[Database]:
         try:
-            await asyncio.to_thread(_keep_private, self.path)
-            connection = await open_connection(self.path, None, _WHAT)
-            connection.text_factory = readable
-            try:
-                with storage_errors_as_ours(self.path, _WHAT):
-                    # What is kept must be on the disk before it is sent, or a power failure makes two of it.
-                    await connection.execute("PRAGMA synchronous = FULL")
-                    # What is deleted is overwritten: people's words stand in it.
-                    await connection.execute("PRAGMA secure_delete = ON")
-                    await connection.execute(_SCHEMA)
-                    yield connection
-            finally:
-                await close_connection(connection)
+            async with self._place.open() as database:
+                yield database
         except ThreadError as error:
             raise HandOffFailed(error.message, error.way_out) from error
 
@@ -225,9 +275,9 @@ def _keep_private(path: Path) -> None:
                 one.chmod(0o600)
 
 
-async def _entries(connection: aiosqlite.Connection, where: str, values: Sequence[object]) -> list[OutboxEntry]:
-    rows = await connection.execute_fetchall(f"SELECT {_COLUMNS} FROM hand_offs {where}", values)  # noqa: S608  # texts of ours
-    return [_entry(*cast("tuple[Any, ...]", row)) for row in rows]
+async def _entries(database: Database, where: str, values: Mapping[str, object]) -> list[OutboxEntry]:
+    rows = await database.rows(f"SELECT {_COLUMNS} FROM hand_offs {where}", **values)  # noqa: S608  # texts of ours
+    return [_entry(*row) for row in rows]
 
 
 def _entry(*values: object) -> OutboxEntry:

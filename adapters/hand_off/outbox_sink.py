@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from adapters.checkpoints.lock import ProcessLock
 from adapters.hand_off.delivery import Delivery, DeliveryChannel
 from adapters.hand_off.outbox import Outbox, OutboxEntry
 from adapters.models.retries import deadline_in
+from adapters.storage.claims import Claims, hold_claim
 from contracts.enums import DeliveryStatus, FaultKind
 from contracts.errors import GuardianError, ServerFault
 from contracts.report import Receipt, Ticket
@@ -23,8 +22,6 @@ _REFUSED: Final = (FaultKind.BAD_REQUEST, FaultKind.TOO_LONG, FaultKind.NOT_ALLO
 _NOBODY_THERE: Final = (FaultKind.UNREACHABLE, FaultKind.DEADLINE)
 """Faults with which the next ticket would most likely meet, too."""
 _CLOSING_S: Final = 2.0
-_FIRST_POLL_S: Final = 0.01
-_SLOWEST_POLL_S: Final = 0.2
 
 DELIVERED: Final = Receipt(delivery=DeliveryStatus.DELIVERED)
 
@@ -32,21 +29,21 @@ DELIVERED: Final = Receipt(delivery=DeliveryStatus.DELIVERED)
 class OutboxSink:
     """A sink that sends hand-offs to one channel through an outbox.
 
-    While a ticket is being sent, a lock that the kernel frees keeps all other processes and tasks from sending it. The
-    next holder sees whether it was delivered. Once opened (`async with`), the sink sends earlier tickets in the
+    While a ticket is being sent, a claim keeps all other processes and tasks from sending it. The next holder sees
+    whether it was delivered. Once opened (`async with`), the sink sends earlier tickets in the
     background.
 
     Args:
         outbox: Keeps the tickets.
         channel: Delivers them.
-        locks: A folder for lock files, the same for all processes.
+        claims: Of all processes that share the outbox.
         timeout_s: For delivering one ticket, in seconds.
     """
 
-    def __init__(self, outbox: Outbox, channel: DeliveryChannel, locks: Path, *, timeout_s: float = 10.0) -> None:
+    def __init__(self, outbox: Outbox, channel: DeliveryChannel, claims: Claims, *, timeout_s: float = 10.0) -> None:
         self.channel = channel
         self._outbox = outbox
-        self._locks = locks
+        self._claims = claims
         self._timeout_s = timeout_s
         self._sending: asyncio.Task[None] | None = None
 
@@ -63,6 +60,7 @@ class OutboxSink:
             await asyncio.wait([task], timeout=_CLOSING_S)
             task.cancel()
             await asyncio.wait([task])
+        await self._claims.close()
 
     async def submit(self, ticket: Ticket) -> Receipt:
         """Keep a ticket, then try to deliver it; if the turn's ticket was delivered before, it is not sent again.
@@ -113,19 +111,15 @@ class OutboxSink:
         Raises:
             ServerFault: It was not delivered in time; that is noted.
         """
-        lock = ProcessLock(self._locks / f"hand-off-{entry.key}.lock")
-        if not await _acquire(lock, deadline if wait else 0.0):
-            if wait:
-                raise ServerFault("Another process is sending it.", kind=FaultKind.DEADLINE)
-            return
-        try:
+        async with hold_claim(self._claims, f"hand-off {entry.key}", deadline if wait else 0.0) as claim:
+            if claim is None:
+                if wait:
+                    raise ServerFault("Another process is sending it.", kind=FaultKind.DEADLINE)
+                return
             now = await self._outbox.find(entry.thread_id, entry.turn_id)
-            # Deleted with its conversation, or delivered by whoever had the lock before.
+            # Deleted with its conversation, or delivered by whoever had the claim before.
             if now is not None and now.delivered_at is None:
                 await self._send(now, deadline)
-        finally:
-            # Files are not touched in the event loop: the dev server forbids it.
-            await asyncio.shield(asyncio.to_thread(lock.release))
 
     async def _send(self, entry: OutboxEntry, deadline: float) -> None:
         try:
@@ -149,25 +143,3 @@ def _delivery_of(entry: OutboxEntry) -> Delivery:
             "Read the conversation with `guardian threads show`.",
             kind=FaultKind.BAD_REQUEST,
         ) from error
-
-
-async def _acquire(lock: ProcessLock, deadline: float) -> bool:
-    """Take a lock, waiting until a moment on the running loop's clock; return whether it was free by then."""
-    clock = asyncio.get_running_loop().time
-    pause = _FIRST_POLL_S
-    while not await _try_lock(lock):
-        if clock() >= deadline:
-            return False
-        await asyncio.sleep(min(pause, max(0.0, deadline - clock())))
-        pause = min(pause * 2, _SLOWEST_POLL_S)
-    return True
-
-
-async def _try_lock(lock: ProcessLock) -> bool:
-    """Try a lock in a thread, as it reads and writes files; one that was taken for nobody is freed."""
-    trying = asyncio.ensure_future(asyncio.to_thread(lock.try_acquire))
-    try:
-        return await asyncio.shield(trying)
-    except asyncio.CancelledError:
-        trying.add_done_callback(lambda _: lock.release())
-        raise

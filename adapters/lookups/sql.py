@@ -390,6 +390,8 @@ class _Postgres(_SqlEngine):
             "idle_in_transaction_session_timeout": 2 * milliseconds + 1000 * _CONNECT_S,
             "timezone": "UTC",
         }
+        # The address's own come first: of two values of one setting, the later one counts.
+        own = self._url.query.get("options", "")
         options = {
             "connect_timeout": _CONNECT_S,
             "application_name": "guardian",
@@ -397,7 +399,7 @@ class _Postgres(_SqlEngine):
             "keepalives_idle": _CONNECT_S,
             "keepalives_interval": 1,
             "keepalives_count": 3,
-            "options": " ".join(f"-c {name}={value}" for name, value in settings.items()),
+            "options": " ".join((str(own), *(f"-c {name}={value}" for name, value in settings.items()))),
         }
         try:
             return create_engine(self._url, poolclass=NullPool, connect_args=options)

@@ -24,7 +24,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from adapters.checkpoints.lock import ProcessLock
+from adapters.storage.lock import ProcessLock
 from assistant.batch import html
 from assistant.batch.columns import Column, ColumnMap, QuestionColumns, cells_of, fault_of, find_columns, write_failure
 from assistant.batch.table_reader import open_table

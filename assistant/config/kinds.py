@@ -71,6 +71,15 @@ def _read_database(text: str) -> str:
     return text
 
 
+def _read_storage(text: str) -> str:
+    if text and not text.startswith("postgresql://"):
+        raise refusal(
+            "is not the address of a PostgreSQL server.",
+            "Write postgresql://user:password@host/database, or leave it empty to keep conversations in a file.",
+        )
+    return text
+
+
 def _read_destination(text: str, key: str) -> str:
     if "://" in text:
         _read_address(text, key)
@@ -231,6 +240,8 @@ Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], PlainValidator(_read
 NumberOrNone = Annotated[float | None, BeforeValidator(lambda text: None if text == "none" else text)]
 Origins = Annotated[tuple[str, ...], PlainValidator(_read_origins)]
 """Web pages from elsewhere, as browsers name them: scheme, host and port."""
+StorageAddress = Annotated[str, AfterValidator(_read_storage)]
+"""The address of a PostgreSQL server; empty: none."""
 Whole = Annotated[int, BeforeValidator(_read_digits)]
 WholeOrNone = Annotated[int | None, BeforeValidator(_read_digits)]
 

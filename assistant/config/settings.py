@@ -42,6 +42,15 @@ class DataSettings(Group):
     )
 
 
+class StorageSettings(Group):
+    """Where conversations are: for every command that runs turns, or reads or deletes conversations."""
+
+    url: kinds.StorageAddress = variable("GUARDIAN_DATABASE", "")(
+        "PostgreSQL server of the conversations, postgresql://; empty: a file in the folder of data.",
+        "Сервер PostgreSQL для диалогов, postgresql://; пусто — файл в папке данных.",
+    )
+
+
 class ModerationSettings(Group):
     """The moderator: for every command that runs turns, and for `doctor`, `eval` and `search --explain`."""
 
@@ -520,6 +529,7 @@ class Settings:
     """All settings of one process."""
 
     data: DataSettings
+    storage: StorageSettings
     moderation: ModerationSettings
     models: ModelSettings
     index: IndexSettings

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from adapters.checkpoints.database import readable
+from adapters.storage.sqlite_file import readable
 from assistant.review.faults import ReviewFault
 from assistant.turns.feedback import Rating
 from contracts.enums import Language, Outcome

@@ -14,8 +14,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 from langgraph.store.sqlite import AsyncSqliteStore
 
-from adapters.checkpoints.database import open_connection, storage_errors_as_ours
 from adapters.checkpoints.sqlite import open_saver
+from adapters.storage.sqlite_file import open_connection, storage_errors_as_ours
 from assistant.deployment import Deployment, deployment
 from assistant.wiring.hand_offs import hand_off_sink
 

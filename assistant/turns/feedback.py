@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from adapters.checkpoints.database import readable
+from adapters.storage.sqlite_file import readable
 from assistant.turns.thread_table import ThreadTable, utc_now
 from guards.outgoing import fit_to_show
 from language.clean import clean
@@ -62,17 +62,23 @@ class FeedbackStore(ThreadTable):
         await self._rows(
             """
             INSERT INTO feedback (thread_id, turn_id, rating, comment, at)
-            SELECT ?1, ?2, ?3, ?4, ?5 FROM turns WHERE thread_id = ?1 AND turn_id = ?2
+            SELECT thread_id, turn_id, :rating, :comment, :now FROM turns WHERE thread_id = :thread AND turn_id = :turn
             ON CONFLICT (thread_id, turn_id) DO UPDATE SET
                 rating = excluded.rating, comment = excluded.comment, at = excluded.at
             """,
-            *(thread_id, turn_id, str(kept.rating), kept.comment, utc_now()),
+            thread=thread_id,
+            turn=turn_id,
+            rating=str(kept.rating),
+            comment=kept.comment,
+            now=utc_now(),
         )
         return kept
 
     async def of(self, thread_id: str) -> dict[str, Feedback]:
         """Return the feedback on a conversation's turns, by turn id."""
-        rows = await self._rows("SELECT turn_id, rating, comment FROM feedback WHERE thread_id = ?", thread_id)
+        rows = await self._rows(
+            "SELECT turn_id, rating, comment FROM feedback WHERE thread_id = :thread", thread=thread_id
+        )
         # Of what cannot be read, nothing was said.
         return {
             readable(turn): Feedback(rating=rating, comment=readable(comment)[:MAX_COMMENT_CHARS])

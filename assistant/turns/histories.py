@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import ClassVar
 
-from adapters.checkpoints.database import readable
+from adapters.storage.sqlite_file import readable
 from assistant.turns.thread_table import ThreadTable, utc_now
 
 
@@ -43,7 +43,10 @@ class Histories(ThreadTable):
     async def begin(self, thread_id: str, key: str) -> None:
         """Record the history of a new conversation; a conversation that has a history keeps it."""
         await self._rows(
-            "INSERT OR IGNORE INTO histories (thread_id, key, at) VALUES (?, ?, ?)", thread_id, key, utc_now()
+            "INSERT INTO histories (thread_id, key, at) VALUES (:thread, :key, :now) ON CONFLICT DO NOTHING",
+            thread=thread_id,
+            key=key,
+            now=utc_now(),
         )
 
     async def advance(self, key: str, following: str) -> str | None:
@@ -54,17 +57,19 @@ class Histories(ThreadTable):
         """
         rows = await self._rows(
             """
-            UPDATE histories SET key = ?, at = ? WHERE thread_id = (
-                SELECT thread_id FROM histories WHERE key = ? ORDER BY at DESC, thread_id LIMIT 1
+            UPDATE histories SET key = :following, at = :now WHERE key = :key AND thread_id = (
+                SELECT thread_id FROM histories WHERE key = :key ORDER BY at DESC, thread_id LIMIT 1
             ) RETURNING thread_id
             """,
-            *(following, utc_now(), key),
+            following=following,
+            now=utc_now(),
+            key=key,
         )
         return readable(rows[0][0]) if rows else None
 
     async def find(self, key: str) -> str | None:
         """Return the most recently used conversation of a history; `None` if there is none."""
         rows = await self._rows(
-            "SELECT thread_id FROM histories WHERE key = ? ORDER BY at DESC, thread_id LIMIT 1", key
+            "SELECT thread_id FROM histories WHERE key = :key ORDER BY at DESC, thread_id LIMIT 1", key=key
         )
         return readable(rows[0][0]) if rows else None

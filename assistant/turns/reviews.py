@@ -4,36 +4,34 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
-from adapters.checkpoints.database import readable
+from adapters.storage.sqlite_file import readable
 from assistant.turns.thread_table import ThreadTable, utc_now
 
 MAX_NOTE_CHARS: Final = 4000
 
-_RESULT: Final = "CASE WHEN json_valid(CAST(t.result AS TEXT)) THEN CAST(t.result AS TEXT) END"
-"""The turn's result, unless it is no JSON: SQLite would fail on the whole page of turns."""
-
 _EXCERPT: Final = (
-    "$.outcome",
-    "$.language",
-    "$.answer_text",
-    "$.block_reason",
-    "$.guardian.verdict",
-    "$.guardian.reasons",
-    "$.diagnostics.profile",
-    "$.diagnostics.cost",
-    "$.diagnostics.currency",
-    "$.question",
+    "outcome",
+    "language",
+    "answer_text",
+    "block_reason",
+    "guardian.verdict",
+    "guardian.reasons",
+    "diagnostics.profile",
+    "diagnostics.cost",
+    "diagnostics.currency",
+    "question",
 )
 """What a list needs of a result, which is a hundred times larger."""
 
-_PAGE: Final = f"""
-SELECT t.thread_id, t.turn_id, t.number, t.question, t.started_at,
-       (SELECT json_extract(r.text, {", ".join(f"'{path}'" for path in _EXCERPT)}) FROM (SELECT {_RESULT} AS text) AS r),
+_PAGE: Final = """
+SELECT t.thread_id, t.turn_id, t.number, t.question, t.started_at, {excerpt},
        feedback.rating, feedback.comment, reviews.handled, reviews.note, reviews.case_id
 FROM turns AS t
 LEFT JOIN feedback ON feedback.thread_id = t.thread_id AND feedback.turn_id = t.turn_id
 LEFT JOIN reviews ON reviews.thread_id = t.thread_id AND reviews.turn_id = t.turn_id
-"""  # noqa: S608  # names of ours
+WHERE (:since = '' OR t.started_at >= :since) AND (:until = '' OR t.started_at < :until)
+ORDER BY t.started_at DESC, t.thread_id, t.number DESC LIMIT :most OFFSET :offset
+"""
 
 
 class Reviews(ThreadTable):
@@ -75,11 +73,11 @@ class Reviews(ThreadTable):
             an end, verdict, reasons, profile's version, cost, currency and question, or `None`; rating, comment, handled, note, case.
         """
         return await self._rows(
-            f"""
-            {_PAGE} WHERE (?1 = '' OR t.started_at >= ?1) AND (?2 = '' OR t.started_at < ?2)
-            ORDER BY t.started_at DESC, t.rowid DESC LIMIT ?3 OFFSET ?4
-            """,
-            *(since, until, most, offset),
+            _PAGE.format(excerpt=self.database.json_list("t.result", _EXCERPT)),
+            since=since,
+            until=until,
+            most=most,
+            offset=offset,
         )
 
     async def put(
@@ -96,18 +94,26 @@ class Reviews(ThreadTable):
         await self._rows(
             """
             INSERT INTO reviews (thread_id, turn_id, handled, note, case_id, who, at)
-            SELECT ?1, ?2, coalesce(?3, 0), coalesce(?4, ''), coalesce(?5, ''), ?6, ?7
-            FROM turns WHERE thread_id = ?1 AND turn_id = ?2
+            SELECT thread_id, turn_id, coalesce(:handled, 0), coalesce(:note, ''), coalesce(:case_id, ''), :who, :now
+            FROM turns WHERE thread_id = :thread AND turn_id = :turn
             ON CONFLICT (thread_id, turn_id) DO UPDATE SET
-                handled = coalesce(?3, handled), note = coalesce(?4, note), case_id = coalesce(?5, case_id),
-                who = excluded.who, at = excluded.at
+                handled = coalesce(:handled, reviews.handled), note = coalesce(:note, reviews.note),
+                case_id = coalesce(:case_id, reviews.case_id), who = excluded.who, at = excluded.at
             """,
-            *(thread_id, turn_id, handled, note, case_id, who, utc_now()),
+            thread=thread_id,
+            turn=turn_id,
+            handled=None if handled is None else int(handled),
+            note=note,
+            case_id=case_id,
+            who=who,
+            now=utc_now(),
         )
 
     async def of(self, thread_id: str) -> dict[str, tuple[bool, str, str]]:
         """Return what was done with a conversation's turns, by turn id: whether handled, the note, the case's id."""
-        rows = await self._rows("SELECT turn_id, handled, note, case_id FROM reviews WHERE thread_id = ?", thread_id)
+        rows = await self._rows(
+            "SELECT turn_id, handled, note, case_id FROM reviews WHERE thread_id = :thread", thread=thread_id
+        )
         return {
             readable(turn): (handled == 1, readable(note)[:MAX_NOTE_CHARS], readable(case))
             for turn, handled, note, case in rows
@@ -115,9 +121,11 @@ class Reviews(ThreadTable):
 
     async def add_look(self, who: str, what: str) -> None:
         """Record that somebody looked at turns, or did something with one."""
-        await self._rows("INSERT INTO looks (at, who, what) VALUES (?, ?, ?)", utc_now(), who, what)
+        await self._rows(
+            "INSERT INTO looks (at, who, what) VALUES (:now, :who, :what)", now=utc_now(), who=who, what=what
+        )
 
     async def looks(self, most: int) -> list[tuple[str, str, str]]:
         """Return the newest looks, newest first, each as time, who and what."""
-        rows = await self._rows("SELECT at, who, what FROM looks ORDER BY rowid DESC LIMIT ?", most)
+        rows = await self._rows("SELECT at, who, what FROM looks ORDER BY at DESC LIMIT :most", most=most)
         return [(readable(at), readable(who), readable(what)) for at, who, what in rows]

@@ -5,26 +5,26 @@ ended. So if the process is killed, the question is on record and the next proce
 the last checkpoint, from the question if there is no checkpoint yet, or from the result if only the row was not
 written.
 
-A lock keeps two processes from running one conversation. The kernel frees it when its holder ends
-(`adapters.checkpoints.lock` says why it is not a lease).
+A claim keeps two processes from running one conversation. In a file's storage it is a lock that the kernel frees when its
+holder ends (`adapters.storage.lock` says why it is not a lease). On a server it also fences: what a process writes after
+another has taken its conversation over is refused, and the process then waits for the other's result.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, ValidationError
 
-from adapters.checkpoints.lock import ProcessLock
+from adapters.storage.claims import Claims, current_claim, hold_claim
+from adapters.storage.database import Fenced
 from assistant.turns.events import NodeReader, OnEvent
 from assistant.turns.transcript import MAX_STORED_ID_LENGTH, Turn, TurnStore, busy, check_id, encodable
 from contracts.context import STEPS_PER_TURN
@@ -37,9 +37,11 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-_FIRST_POLL_S: Final = 0.01
-_SLOWEST_POLL_S: Final = 0.2
 _FIRST_NODE: Final = "moderation"
+_BUSY_ELSEWHERE: Final = (
+    "Another process has taken the conversation over, because this one was silent for too long.",
+    "Read the conversation in a moment: its answer comes from there.",
+)
 
 
 @dataclass
@@ -98,7 +100,7 @@ class TurnRunner:
     Args:
         graph: Compiled with a checkpointer; accepts `messages` and ends with a `result` in its state.
         store: The transcript; also an attribute.
-        locks_dir: A folder for lock files, the same for all processes.
+        claims: Of all processes that share the storage.
         context_type: The class of the settings; rebuilds the settings of a half-finished turn from its row.
         wait_s: How long a message waits for the one before it, in seconds.
         clock: Seconds, monotonic; for the timings of the nodes only.
@@ -114,7 +116,7 @@ class TurnRunner:
         self,
         graph: CompiledStateGraph[Any, Any, Any, Any],
         store: TurnStore,
-        locks_dir: Path,
+        claims: Claims,
         *,
         context_type: type[BaseModel] | None = None,
         wait_s: float = 30.0,
@@ -127,7 +129,7 @@ class TurnRunner:
         if not hasattr(self._graph.checkpointer, "adelete_thread"):
             raise ConfigError("The graph has no checkpointer, so its turns would not last.", "Compile it with one.")
         self.store = store
-        self._locks_dir = locks_dir
+        self._claims = claims
         self._context_type = context_type
         self._wait_s = wait_s
         self._clock = clock
@@ -172,27 +174,48 @@ class TurnRunner:
         check_id("message's", turn_id)
         if not encodable(text):
             raise InputError("The message has characters that cannot be stored.", "Send it as valid Unicode.")
-        done = await self._record(thread_id, turn_id, text)
-        if done is not None and done.result is not None and not done.lost:
-            return done.result
-        async with self._alone(thread_id, self._wait_s):
-            turn = await self._record(thread_id, turn_id, text)
-            if turn is not None and turn.result is not None and not turn.lost:
-                return turn.result
-            if admit is not None:
-                await admit()
-            if turn is None or turn.lost:
-                earlier = await self._finish_earlier(thread_id, context, on_event, on_calls)
-                if earlier is not None and on_earlier is not None:
-                    on_earlier(earlier)
-                if earlier is not None and admit is not None:
-                    await admit()  # that one cost, too
-            if turn is None:
-                turn = await self.store.begin(thread_id, turn_id, text, _as_json(context))
-                return await self._finish(turn, context, on_event, on_calls, new=True)
-            if turn.lost:
-                turn = await self.store.reopen(thread_id, turn_id)
-            return await self._finish(turn, self._settings_of(turn, context), on_event, on_calls)
+        # Its place in the line is taken first: the storage does not answer in the order in which it is asked.
+        async with self._line(thread_id) as first:
+            done = await self._record(thread_id, turn_id, text)
+            if done is not None and done.result is not None and not done.lost:
+                return done.result
+            while True:
+                try:
+                    async with self._hold(thread_id, first, self._wait_s):
+                        return await self._run(thread_id, turn_id, text, context, on_event, on_earlier, admit, on_calls)
+                except _TakenOver:
+                    # Another process finishes the turn: its result is this one's, too.
+                    continue
+
+    async def _run(
+        self,
+        thread_id: str,
+        turn_id: str,
+        text: str,
+        context: BaseModel | None,
+        on_event: OnEvent | None,
+        on_earlier: Callable[[Json], None] | None,
+        admit: Admit | None,
+        on_calls: OnCalls | None,
+    ) -> Json:
+        """Run a turn while nobody else runs one of its conversation, unless another process has run it by now."""
+        turn = await self._record(thread_id, turn_id, text)
+        if turn is not None and turn.result is not None and not turn.lost:
+            return turn.result
+        if admit is not None:
+            await admit()
+        if turn is None or turn.lost:
+            earlier = await self._finish_earlier(thread_id, context, on_event, on_calls)
+            if earlier is not None and on_earlier is not None:
+                on_earlier(earlier)
+            if earlier is not None and admit is not None:
+                await admit()  # that one cost, too
+        if turn is None:
+            turn = await self.store.begin(thread_id, turn_id, text, _as_json(context))
+            return await self._finish(turn, context, on_event, on_calls, new=True)
+        if turn.lost:
+            turn = await self.store.reopen(thread_id, turn_id)
+        return await self._finish(turn, self._settings_of(turn, context), on_event, on_calls)
 
     async def resume(
         self,
@@ -378,28 +401,48 @@ class TurnRunner:
     @asynccontextmanager
     async def _alone(self, thread_id: str, wait_s: float) -> AsyncGenerator[None]:
         """Keep every other turn of a conversation out: of this process in the order they came, then of all others."""
-        clock = asyncio.get_running_loop().time
-        deadline = clock() + wait_s
+        async with self._line(thread_id) as first, self._hold(thread_id, first, wait_s):
+            yield
+
+    @asynccontextmanager
+    async def _line(self, thread_id: str) -> AsyncGenerator[asyncio.Task[Any]]:
+        """Stand in the line of a conversation's messages in this process; the task ends when all before it are done."""
         queue = self._queues.setdefault(thread_id, asyncio.Lock())
+        first = asyncio.create_task(queue.acquire())
         try:
-            async with asyncio.timeout_at(deadline):
-                await queue.acquire()
-        except TimeoutError as error:
-            raise busy(thread_id) from error
-        try:
-            lock = ProcessLock(self._locks_dir / f"{hashlib.sha256(thread_id.encode()).hexdigest()[:32]}.lock")
-            pause = _FIRST_POLL_S
-            while not lock.try_acquire():
-                if clock() >= deadline:
-                    raise busy(thread_id)
-                await asyncio.sleep(min(pause, max(0.0, deadline - clock())))
-                pause = min(pause * 2, _SLOWEST_POLL_S)
+            yield first
+        finally:
+            first.cancel()
+            await asyncio.wait([first])
+            if not first.cancelled():
+                queue.release()
+
+    @asynccontextmanager
+    async def _hold(self, thread_id: str, first: asyncio.Task[Any], wait_s: float) -> AsyncGenerator[None]:
+        """Hold the claim to a conversation once it is the first in line.
+
+        Raises:
+            ThreadBusy: It was not free in time, or another process has taken it over meanwhile.
+        """
+        deadline = asyncio.get_running_loop().time() + wait_s
+        await asyncio.sleep(0)  # where nobody stands in line, it is the first by now
+        await asyncio.wait([first], timeout=wait_s)
+        if not first.done():
+            raise busy(thread_id)
+        async with hold_claim(self._claims, thread_id, deadline) as claim:
+            if claim is None:
+                raise busy(thread_id)
+            writing = current_claim.set(claim)
             try:
                 yield
+            except Fenced as error:
+                raise _TakenOver(*_BUSY_ELSEWHERE) from error
             finally:
-                lock.release()
-        finally:
-            queue.release()
+                current_claim.reset(writing)
+
+
+class _TakenOver(ThreadBusy):
+    """While a turn ran here, another process took its conversation over."""
 
 
 class _TaskReader:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, dataclass
 from typing import ClassVar, Final
 
-from adapters.checkpoints.database import readable
+from adapters.storage.sqlite_file import readable
 from assistant.turns.thread_table import ThreadTable
 
 _ID_BYTES: Final = 24
@@ -66,21 +66,25 @@ class SharedLinks(ThreadTable):
             now: Seconds since 1970; links that have ended are deleted.
         """
         link = secrets.token_urlsafe(_ID_BYTES)
-        await self._rows("DELETE FROM links WHERE until <= ?", now)
+        digest = _digest(link)
+        await self._rows("DELETE FROM links WHERE until <= :now", now=now)
         await self._rows(
             """
             INSERT INTO links (digest, thread_id, turns, role, until, begun)
-            SELECT ?1, ?2, ?3, ?4, ?5, ?6 FROM turns WHERE thread_id = ?2 LIMIT 1
+            SELECT :digest, thread_id, :turns, :role, :until, :begun FROM turns WHERE thread_id = :thread LIMIT 1
             """,
-            *(_digest(link), *astuple(shared)),
+            digest=digest,
+            **asdict(shared),
         )
         await self._rows(
             """
-            DELETE FROM links WHERE thread_id = ?1 AND rowid NOT IN (
-                SELECT rowid FROM links WHERE thread_id = ?1 ORDER BY rowid DESC LIMIT ?2
+            DELETE FROM links WHERE thread_id = :thread AND digest <> :digest AND digest NOT IN (
+                SELECT digest FROM links WHERE thread_id = :thread AND digest <> :digest ORDER BY until DESC LIMIT :most
             )
             """,
-            *(shared.thread, _MOST),
+            thread=shared.thread,
+            digest=digest,
+            most=_MOST - 1,
         )
         return link
 
@@ -94,7 +98,9 @@ class SharedLinks(ThreadTable):
         if not _ID.fullmatch(link):
             return None
         rows = await self._rows(
-            "SELECT thread_id, turns, role, until, begun FROM links WHERE digest = ? AND until > ?", _digest(link), now
+            "SELECT thread_id, turns, role, until, begun FROM links WHERE digest = :digest AND until > :now",
+            digest=_digest(link),
+            now=now,
         )
         return next(
             (

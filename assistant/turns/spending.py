@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from assistant.turns.thread_table import FileTable
+from assistant.turns.thread_table import StoredTable
 from assistant.visitors import is_name
 from contracts.errors import BudgetSpent
 
@@ -28,7 +28,7 @@ _ALL: Final = "*"
 """In place of a caller's name: all callers together; no name is so written."""
 
 
-class Spending(FileTable):
+class Spending(StoredTable):
     """Sums by day, caller and currency."""
 
     made_by: ClassVar[tuple[str, ...]] = (
@@ -40,21 +40,27 @@ class Spending(FileTable):
 
     async def add(self, day: str, who: str, amount: float, currency: str) -> None:
         """Add an amount to a caller's day."""
-        await self._rows("DELETE FROM model_costs WHERE day < ?", day)
+        await self._rows("DELETE FROM model_costs WHERE day < :day", day=day)
         await self._rows(
-            "INSERT INTO model_costs VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET amount = amount + ?3",
-            *(day, who, amount, currency),
+            """
+            INSERT INTO model_costs (day, who, amount, currency) VALUES (:day, :who, :amount, :currency)
+            ON CONFLICT (day, who, currency) DO UPDATE SET amount = model_costs.amount + excluded.amount
+            """,
+            day=day,
+            who=who,
+            amount=amount,
+            currency=currency,
         )
 
     async def spent(self, day: str, who: str, currency: str) -> float:
         """Return a caller's sum of a day."""
-        wanted = "SELECT amount FROM model_costs WHERE day = ? AND who = ? AND currency = ?"
-        rows = await self._rows(wanted, day, who, currency)
+        wanted = "SELECT amount FROM model_costs WHERE day = :day AND who = :who AND currency = :currency"
+        rows = await self._rows(wanted, day=day, who=who, currency=currency)
         return float(rows[0][0]) if rows else 0.0
 
     async def forget(self, who: str) -> int:
         """Delete what is kept of a caller; return how many rows there were."""
-        return len(await self._rows("DELETE FROM model_costs WHERE who = ? RETURNING 1", who))
+        return len(await self._rows("DELETE FROM model_costs WHERE who = :who RETURNING 1", who=who))
 
 
 class Budget:

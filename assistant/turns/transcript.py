@@ -12,7 +12,6 @@ turn with a lost answer. It gets its own answer when its message is sent again.
 from __future__ import annotations
 
 import json
-import sqlite3
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -20,14 +19,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast
 
-from adapters.checkpoints.database import readable
+from adapters.storage.database import ConstraintError
+from adapters.storage.sqlite_file import readable
 from assistant.turns.thread_table import ThreadTable
 from contracts.enums import Outcome
 from contracts.errors import InputError, ThreadBusy
 from language.clean import clean
 
 if TYPE_CHECKING:
-    import aiosqlite
+    from adapters.storage.database import Database
 
 Json = dict[str, Any]
 
@@ -127,15 +127,15 @@ def _utc_now() -> datetime:
 class TurnStore(ThreadTable):
     """The transcript: the table `turns`.
 
-    It is in the same file as the checkpoints, on its own connection. So one backup holds an answer and its checkpoints.
-    Both go through one write-ahead log in order, so a power cut cannot keep one and lose the other.
+    It is in the same database as the checkpoints, on its own connection. So one backup holds an answer and its
+    checkpoints. Both go through one write-ahead log in order, so a power cut cannot keep one and lose the other.
     """
 
     name = "turns"
     made_by = (_TABLE, _ONE_RUNNING, _LABELS)
 
-    def __init__(self, connection: aiosqlite.Connection, path: Path) -> None:
-        super().__init__(connection, path)
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self.now: Callable[[], datetime] = _utc_now
 
     @classmethod
@@ -156,13 +156,13 @@ class TurnStore(ThreadTable):
             """
             SELECT thread_id, count(*), min(started_at), max(coalesce(finished_at, started_at)) AS last_at,
                    (SELECT question FROM turns AS first WHERE first.thread_id = turns.thread_id ORDER BY number LIMIT 1),
-                   max(status = 'running'),
+                   max(CASE WHEN status = 'running' THEN 1 ELSE 0 END),
                    coalesce((SELECT title FROM labels WHERE labels.thread_id = turns.thread_id), ''),
                    coalesce((SELECT pinned FROM labels WHERE labels.thread_id = turns.thread_id), 0)
-            FROM turns WHERE thread_id >= ?1 AND substr(thread_id, 1, length(?1)) = ?1
+            FROM turns WHERE thread_id >= :beginning AND substr(thread_id, 1, length(:beginning)) = :beginning
             GROUP BY thread_id ORDER BY last_at DESC, thread_id
             """,
-            beginning,
+            beginning=beginning,
         )
         return [
             ThreadSummary(
@@ -185,64 +185,68 @@ class TurnStore(ThreadTable):
             before: ISO 8601, UTC, milliseconds.
         """
         rows = await self._rows(
-            "SELECT thread_id FROM turns GROUP BY thread_id HAVING max(coalesce(finished_at, started_at)) < ?", before
+            "SELECT thread_id FROM turns GROUP BY thread_id HAVING max(coalesce(finished_at, started_at)) < :before",
+            before=before,
         )
         return [readable(thread) for (thread,) in rows]
 
     async def endings(self) -> dict[str, tuple[str, str | None]]:
         """Return for each conversation the id of its last turn and how that ended; `None` if it has not, or unreadably."""
         rows = await self._rows(
-            """
-            SELECT thread_id, turn_id, CASE WHEN json_valid(text) THEN json_extract(text, '$.outcome') END
-            FROM (SELECT thread_id, turn_id, CAST(result AS TEXT) AS text, max(number) FROM turns GROUP BY thread_id)
-            """
+            f"""
+            SELECT thread_id, turn_id, {self.database.json_list("result", ("outcome", "turn_id"))}
+            FROM turns WHERE number = (SELECT max(number) FROM turns AS t WHERE t.thread_id = turns.thread_id)
+            """  # noqa: S608  # names of ours
         )
-        return {
-            readable(thread): (readable(turn), outcome if outcome in tuple(Outcome) else None)
-            for thread, turn, outcome in rows
-        }
+        return {readable(thread): (readable(turn), _read_outcome(fields)) for thread, turn, fields in rows}
 
     async def label(self, thread_id: str, *, title: str | None = None, pinned: bool | None = None) -> bool:
         """Name or pin a conversation; what is `None` stays. Return whether there is such a conversation."""
         rows = await self._rows(
             """
             INSERT INTO labels (thread_id, title, pinned)
-            SELECT thread_id, coalesce(?2, ''), coalesce(?3, 0) FROM turns WHERE thread_id = ?1 LIMIT 1
-            ON CONFLICT (thread_id) DO UPDATE SET title = coalesce(?2, title), pinned = coalesce(?3, pinned)
+            SELECT thread_id, coalesce(:title, ''), coalesce(:pinned, 0) FROM turns WHERE thread_id = :thread LIMIT 1
+            ON CONFLICT (thread_id) DO UPDATE SET
+                title = coalesce(:title, labels.title), pinned = coalesce(:pinned, labels.pinned)
             RETURNING 1
             """,
-            *(thread_id, title, pinned),
+            thread=thread_id,
+            title=title,
+            pinned=None if pinned is None else int(pinned),
         )
         return bool(rows)
 
     async def questions(self, beginning: str = "") -> list[tuple[str, str]]:
         """Return all questions of the conversations whose ids begin with a text, each with the conversation's id."""
         rows = await self._rows(
-            "SELECT thread_id, question FROM turns WHERE thread_id >= ?1 AND substr(thread_id, 1, length(?1)) = ?1",
-            beginning,
+            """
+            SELECT thread_id, question FROM turns
+            WHERE thread_id >= :beginning AND substr(thread_id, 1, length(:beginning)) = :beginning
+            """,
+            beginning=beginning,
         )
         return [(readable(thread), readable(question)) for thread, question in rows]
 
     async def forget(self, thread_id: str) -> int:
         """Delete a conversation's turns and labels; return how many turns there were."""
         turns = await super().forget(thread_id)
-        await self._rows("DELETE FROM labels WHERE thread_id = ?", thread_id)
+        await self._rows("DELETE FROM labels WHERE thread_id = :thread", thread=thread_id)
         return turns
 
     async def turns(self, thread_id: str) -> list[Turn]:
         """Return a conversation's turns in order; an empty list if the conversation does not exist."""
         rows = await self._rows(
-            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? ORDER BY number",  # noqa: S608  # names of ours
-            thread_id,
+            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = :thread ORDER BY number",  # noqa: S608  # names of ours
+            thread=thread_id,
         )
         return _with_lost_answers([_turn(row) for row in rows])
 
     async def find(self, thread_id: str, turn_id: str) -> Turn | None:
         """Return the turn of that id, if it exists."""
         rows = await self._rows(
-            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? AND turn_id = ?",  # noqa: S608  # names of ours
-            thread_id,
-            turn_id,
+            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = :thread AND turn_id = :turn",  # noqa: S608  # names of ours
+            thread=thread_id,
+            turn=turn_id,
         )
         turn = _turn(rows[0]) if rows else None
         if turn is None or _answers(turn) == turn.question:
@@ -261,8 +265,8 @@ class TurnStore(ThreadTable):
     async def unfinished(self, thread_id: str) -> Turn | None:
         """Return the turn that is running or was left half-finished, if any."""
         rows = await self._rows(
-            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = ? AND status = 'running'",  # noqa: S608  # names of ours
-            thread_id,
+            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = :thread AND status = 'running'",  # noqa: S608  # names of ours
+            thread=thread_id,
         )
         return _turn(rows[0]) if rows else None
 
@@ -276,16 +280,17 @@ class TurnStore(ThreadTable):
             rows = await self._rows(
                 f"""
                 INSERT INTO turns (thread_id, number, turn_id, status, question, context, started_at)
-                SELECT ?1, coalesce(max(number), 0) + 1, ?2, 'running', ?3, ?4, ?5 FROM turns WHERE thread_id = ?1
+                SELECT :thread, coalesce(max(number), 0) + 1, :turn, 'running', :question, :context, :now
+                FROM turns WHERE thread_id = :thread
                 RETURNING {_COLUMNS}
                 """,  # noqa: S608  # names of ours
-                thread_id,
-                turn_id,
-                question,
-                json_text(context),
-                self._timestamp(),
+                thread=thread_id,
+                turn=turn_id,
+                question=question,
+                context=json_text(context),
+                now=self._timestamp(),
             )
-        except sqlite3.IntegrityError as error:
+        except ConstraintError as error:
             raise busy(thread_id) from error
         return _turn(rows[0])
 
@@ -298,13 +303,13 @@ class TurnStore(ThreadTable):
         text = json_text(result)
         await self._rows(
             """
-            UPDATE turns SET status = 'done', result = ?, finished_at = ?
-            WHERE thread_id = ? AND turn_id = ? AND status = 'running'
+            UPDATE turns SET status = 'done', result = :result, finished_at = :now
+            WHERE thread_id = :thread AND turn_id = :turn AND status = 'running'
             """,
-            text,
-            self._timestamp(),
-            thread_id,
-            turn_id,
+            result=text,
+            now=self._timestamp(),
+            thread=thread_id,
+            turn=turn_id,
         )
         return json.loads(text)
 
@@ -318,12 +323,12 @@ class TurnStore(ThreadTable):
             rows = await self._rows(
                 f"""
                 UPDATE turns SET status = 'running', result = NULL, finished_at = NULL
-                WHERE thread_id = ? AND turn_id = ? RETURNING {_COLUMNS}
+                WHERE thread_id = :thread AND turn_id = :turn RETURNING {_COLUMNS}
                 """,  # noqa: S608  # names of ours
-                thread_id,
-                turn_id,
+                thread=thread_id,
+                turn=turn_id,
             )
-        except sqlite3.IntegrityError as error:
+        except ConstraintError as error:
             raise busy(thread_id) from error
         return _turn(rows[0])
 
@@ -348,6 +353,12 @@ def _turn(row: tuple[Any, ...]) -> Turn:
         context=_read_json(context),
     )
     return _without_answer(turn, "answer_unreadable") if result_text and result is None else turn
+
+
+def _read_outcome(fields: object) -> str | None:
+    """Return the outcome from the fields of a result, as JSON; `None` if it is none."""
+    told: Any = json.loads(readable(fields)) if fields else [None]
+    return told[0] if told[0] in tuple(Outcome) else None
 
 
 def _read_json(text: object) -> Json | None:

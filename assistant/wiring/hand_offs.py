@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assistant.config.profiles import at_home
+from assistant.wiring.storage import claims_of, hand_offs_place
 
 if TYPE_CHECKING:
     from adapters.hand_off.delivery import DeliveryChannel
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def outbox(deployed: Deployment) -> Outbox:
-    """Return the file that keeps hand-offs; nothing is opened or created yet."""
+    """Return the outbox of hand-offs; nothing is opened or created yet."""
     from adapters.hand_off.outbox import Outbox
 
-    return Outbox(hand_offs_file(deployed), deployed.profile.name)
+    return Outbox(hand_offs_place(deployed), deployed.profile.name)
 
 
 def hand_off_sink(deployed: Deployment) -> OutboxSink | None:
@@ -29,13 +29,8 @@ def hand_off_sink(deployed: Deployment) -> OutboxSink | None:
         return None
     from adapters.hand_off.outbox_sink import OutboxSink
 
-    locks = deployed.folder / "locks"
-    return OutboxSink(outbox(deployed), _channel(settings), locks, timeout_s=settings.timeout_s)
-
-
-def hand_offs_file(deployed: Deployment) -> Path:
-    """Return the path of the file that keeps hand-offs until they are delivered."""
-    return deployed.folder / "hand_offs.db"
+    claims = claims_of(deployed, deployed.folder / "locks")
+    return OutboxSink(outbox(deployed), _channel(settings), claims, timeout_s=settings.timeout_s)
 
 
 def _channel(settings: HandOffSettings) -> DeliveryChannel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assistant.deployment import Deployment
+from assistant.wiring.storage import conversations_url
 from contracts.errors import ConfigError
 from contracts.profile import Profile
 
@@ -76,5 +77,5 @@ def database_source(deployed: Deployment) -> DatabaseSource:
                 "Install it: pip install 'guardian-assistant[sql]'.",
             )
 
-    url = deployed.settings.lookups.database_url or deployed.threads_file
+    url = deployed.settings.lookups.database_url or conversations_url(deployed) or deployed.threads_file
     return DatabaseSource(deployed.profile.lookups, url, deployed.profile.database)

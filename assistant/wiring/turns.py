@@ -8,10 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from assistant.deployment import Deployment
+from assistant.wiring.storage import claims_of, open_database, open_saver
 from contracts.calls import ModelCall
 from contracts.errors import ConfigError
 
 if TYPE_CHECKING:
+    from adapters.storage.database import Database
     from assistant.turns.runner import TurnRunner
     from assistant.turns.spending import Budget
     from assistant.turns.transcript import TurnStore
@@ -26,11 +28,11 @@ async def open_store(deployed: Deployment) -> AsyncGenerator[TurnStore]:
     """Open the transcript."""
     from assistant.turns.transcript import TurnStore
 
-    async with await TurnStore.open(deployed.threads_file) as store:
-        yield store
+    async with open_database(deployed) as database:
+        yield await TurnStore.within(database)
 
 
-async def _forget(deployed: Deployment, thread_id: str) -> int:
+async def _forget(deployed: Deployment, database: Database, thread_id: str) -> int:
     """Delete what is kept of a conversation beside its transcript and its checkpoints; return how much that was."""
     from assistant.turns.feedback import FeedbackStore
     from assistant.turns.histories import Histories
@@ -40,8 +42,7 @@ async def _forget(deployed: Deployment, thread_id: str) -> int:
 
     forgotten = await outbox(deployed).forget(thread_id)
     for table in (FeedbackStore, Histories, Reviews, SharedLinks):
-        async with await table.open(deployed.threads_file) as kept:
-            forgotten += await kept.forget(thread_id)
+        forgotten += await (await table.within(database)).forget(thread_id)
     return forgotten
 
 
@@ -63,7 +64,7 @@ def check_prices(deployed: Deployment) -> None:
 
 
 async def share_budget(deployed: Deployment, store: TurnStore) -> Budget:
-    """Return the budgets, kept in the file of the transcript.
+    """Return the budgets, kept in the database of the transcript.
 
     Raises:
         ConfigError: See `check_prices`.
@@ -84,20 +85,21 @@ def _figures(deployed: Deployment, diagnostics: dict[str, Any]) -> dict[str, Any
 
 @asynccontextmanager
 async def open_runner(deployed: Deployment, ports: Ports) -> AsyncGenerator[TurnRunner]:
-    """Open the turn runner with checkpoints, transcript and locks, on given adapters."""
-    from adapters.checkpoints.sqlite import open_saver
+    """Open the turn runner with checkpoints, transcript and claims, on given adapters."""
     from assistant.turns.runner import TurnRunner
     from graph.build import build_graph
 
     async with AsyncExitStack() as opened:
-        saver = await opened.enter_async_context(open_saver(deployed.threads_file))
         store = await opened.enter_async_context(open_store(deployed))
+        saver = await opened.enter_async_context(open_saver(deployed, store.database))
+        claims = claims_of(deployed, deployed.locks_folder)
+        opened.push_async_callback(claims.close)
         graph = build_graph(ports, deployed.profile, settings=deployed.context_type, checkpointer=saver)
         yield TurnRunner(
             graph,
             store,
-            deployed.locks_folder,
+            claims,
             context_type=deployed.context_type,
-            forget=partial(_forget, deployed),
+            forget=partial(_forget, deployed, store.database),
             figures=partial(_figures, deployed),
         )

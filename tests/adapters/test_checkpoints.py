@@ -23,8 +23,6 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
-from adapters.checkpoints.database import close_connection, open_connection
-from adapters.checkpoints.lock import ProcessLock
 from adapters.checkpoints.sqlite import (
     CheckpointStep,
     PruningSqliteSaver,
@@ -32,7 +30,10 @@ from adapters.checkpoints.sqlite import (
     open_saver,
     outlives_its_turn,
 )
+from adapters.storage.lock import ProcessLock
+from adapters.storage.sqlite_file import close_connection, open_connection
 from contracts.errors import ThreadError
+from tests.support.storage import open_storage
 from tests.support.turn import place
 
 
@@ -120,22 +121,34 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def saver(path: Path) -> AsyncIterator[PruningSqliteSaver]:
+async def file_saver(path: Path) -> AsyncIterator[PruningSqliteSaver]:
     async with open_saver(path) as opened:
         yield opened
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def saver(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
+    """Return the saver of a storage of either engine."""
+    url = request.getfixturevalue("postgres_server") if request.param == "postgres" else ""
+    async with open_storage(tmp_path, url) as storage:
+        yield storage.saver
 
 
 # ---------------------------------------------------------------------------------------------------- the whole port
 
 
-async def test_the_saver_passes_langgraph_s_own_conformance_suite(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+async def test_the_saver_passes_langgraph_s_own_conformance_suite(
+    request: pytest.FixtureRequest, tmp_path: Path, engine: str
+) -> None:
     """All eight capabilities are there, the optional ones too, and every test of each passes."""
     count = iter(range(100))
+    url = request.getfixturevalue("postgres_server") if engine == "postgres" else ""
 
-    @checkpointer_test(name="PruningSqliteSaver")
-    async def pruning() -> AsyncIterator[PruningSqliteSaver]:
-        async with open_saver(tmp_path / f"{next(count)}.db") as opened:
-            yield opened
+    @checkpointer_test(name=engine)
+    async def pruning() -> AsyncIterator[Any]:
+        async with open_storage(tmp_path / f"{tmp_path.name}_{next(count)}", url) as storage:
+            yield storage.saver
 
     report = await validate(pruning)
 
@@ -157,7 +170,7 @@ async def test_the_saver_passes_langgraph_s_own_conformance_suite(tmp_path: Path
 # ----------------------------------------------------------------------------------------------- what a turn leaves
 
 
-async def test_a_thread_holds_the_last_turn_s_steps_and_the_one_it_began_from(saver: PruningSqliteSaver) -> None:
+async def test_a_thread_holds_the_last_turn_s_steps_and_the_one_it_began_from(saver: Any) -> None:
     """However many turns a conversation has, it keeps the steps of the last one and the end of the one before."""
     graph = talk(saver)
     counts = []
@@ -168,7 +181,7 @@ async def test_a_thread_holds_the_last_turn_s_steps_and_the_one_it_began_from(sa
     assert counts == [STEPS_A_TURN] + [STEPS_A_TURN + 1] * 5
 
 
-async def test_input_of_no_named_run_drops_nothing(saver: PruningSqliteSaver) -> None:
+async def test_input_of_no_named_run_drops_nothing(saver: Any) -> None:
     """Without a run's id nobody knows which steps are of an earlier turn, so all stay."""
     graph = talk(saver)
     message = {"messages": [HumanMessage("again")]}
@@ -178,7 +191,7 @@ async def test_input_of_no_named_run_drops_nothing(saver: PruningSqliteSaver) ->
     assert len(await history(graph)) == 2 * STEPS_A_TURN
 
 
-async def test_pruning_loses_nothing_of_what_was_said(saver: PruningSqliteSaver) -> None:
+async def test_pruning_loses_nothing_of_what_was_said(saver: Any) -> None:
     """The state after many turns is the same as if no step had been dropped."""
     graph = talk(saver)
     for number in range(6):
@@ -188,9 +201,9 @@ async def test_pruning_loses_nothing_of_what_was_said(saver: PruningSqliteSaver)
     assert texts == [text for n in range(6) for text in (f"m{n}", f"heard {2 * n + 1}")]
 
 
-async def test_pending_writes_go_with_their_steps(saver: PruningSqliteSaver, path: Path) -> None:
+async def test_pending_writes_go_with_their_steps(file_saver: PruningSqliteSaver, path: Path) -> None:
     """No row of pending writes outlives the checkpoint that it belongs to."""
-    graph = talk(saver)
+    graph = talk(file_saver)
     for number in range(4):
         await say(graph, f"m{number}")
 
@@ -203,9 +216,9 @@ async def test_pending_writes_go_with_their_steps(saver: PruningSqliteSaver, pat
     assert rows(path, "SELECT count(*) > 0 FROM writes") == [(1,)]
 
 
-async def test_pruning_touches_no_other_thread(saver: PruningSqliteSaver, path: Path) -> None:
+async def test_pruning_touches_no_other_thread(file_saver: PruningSqliteSaver, path: Path) -> None:
     """Turns in one conversation leave every row of another as it was."""
-    graph = talk(saver)
+    graph = talk(file_saver)
     await say(graph, "other", place("other"))
     every_row = "SELECT * FROM checkpoints WHERE thread_id = 'other' ORDER BY checkpoint_id"
     before = rows(path, every_row)
@@ -216,7 +229,7 @@ async def test_pruning_touches_no_other_thread(saver: PruningSqliteSaver, path: 
     assert rows(path, every_row) == before
 
 
-async def test_a_finished_node_of_a_broken_step_is_not_run_again_after_pruning(saver: PruningSqliteSaver) -> None:
+async def test_a_finished_node_of_a_broken_step_is_not_run_again_after_pruning(saver: Any) -> None:
     """The pending writes of a running turn survive the pruning that its own input set off."""
     runs: list[str] = []
     broken = True
@@ -256,7 +269,7 @@ async def at_step(graph: Any, next_node: str) -> Any:
     return next(snapshot for snapshot in await history(graph) if snapshot.next == (next_node,))
 
 
-async def test_any_step_of_the_last_turn_can_be_run_again(saver: PruningSqliteSaver) -> None:
+async def test_any_step_of_the_last_turn_can_be_run_again(saver: Any) -> None:
     """Running from an older checkpoint of the last turn gives that turn's end once more."""
     graph = talk(saver)
     for number in range(3):
@@ -267,7 +280,7 @@ async def test_any_step_of_the_last_turn_can_be_run_again(saver: PruningSqliteSa
     assert [message.text for message in again["messages"]][-2:] == ["m2", "heard 5"]
 
 
-async def test_a_fork_and_the_step_it_was_made_from_survive_the_next_turn(saver: PruningSqliteSaver) -> None:
+async def test_a_fork_and_the_step_it_was_made_from_survive_the_next_turn(saver: Any) -> None:
     """A new message on the older branch keeps the fork beside it, with its parent, and the fork can still go on."""
     graph = talk(saver)
     for number in range(3):
@@ -285,7 +298,7 @@ async def test_a_fork_and_the_step_it_was_made_from_survive_the_next_turn(saver:
     assert [message.text for message in forked["messages"]][-2:] == ["forked", "heard 6"]
 
 
-async def test_a_message_can_be_said_differently(saver: PruningSqliteSaver) -> None:
+async def test_a_message_can_be_said_differently(saver: Any) -> None:
     """Input from the checkpoint before the last turn replaces that turn, and the conversation goes on from there."""
     graph = talk(saver)
     for number in range(3):
@@ -347,9 +360,9 @@ def with_subgraph(saver: Any, *, remembers: bool) -> Any:
     return outer.compile(checkpointer=saver)
 
 
-async def test_a_subgraph_keeps_its_memory_over_turns(saver: PruningSqliteSaver, path: Path) -> None:
+async def test_a_subgraph_keeps_its_memory_over_turns(file_saver: PruningSqliteSaver, path: Path) -> None:
     """A subgraph compiled with its own checkpoints goes on where it was, and does not pile its old steps up."""
-    graph = with_subgraph(saver, remembers=True)
+    graph = with_subgraph(file_saver, remembers=True)
     counts, sizes = [], []
     for number in range(5):
         counts.append((await graph.ainvoke({"said": str(number)}, turn(number), durability="sync"))["count"])
@@ -359,9 +372,9 @@ async def test_a_subgraph_keeps_its_memory_over_turns(saver: PruningSqliteSaver,
     assert sizes[2:] == [sizes[1]] * 3
 
 
-async def test_the_namespaces_of_finished_subgraphs_go(saver: PruningSqliteSaver, path: Path) -> None:
+async def test_the_namespaces_of_finished_subgraphs_go(file_saver: PruningSqliteSaver, path: Path) -> None:
     """A subgraph that starts afresh each turn leaves no namespace behind but the last turn's."""
-    graph = with_subgraph(saver, remembers=False)
+    graph = with_subgraph(file_saver, remembers=False)
     for number in range(4):
         assert (await graph.ainvoke({"said": str(number)}, turn(number), durability="sync"))["count"] == 1
     namespaces = [name for (name,) in rows(path, "SELECT DISTINCT checkpoint_ns FROM checkpoints")]
@@ -370,7 +383,7 @@ async def test_the_namespaces_of_finished_subgraphs_go(saver: PruningSqliteSaver
     assert not any(outlives_its_turn(name) for name in namespaces)
 
 
-async def test_a_thread_with_delta_channels_is_left_whole(saver: PruningSqliteSaver) -> None:
+async def test_a_thread_with_delta_channels_is_left_whole(saver: Any) -> None:
     """Where a channel's value is spread over earlier steps, none of them is dropped, by itself or when asked."""
 
     async def echo(state: Spread) -> dict:
@@ -390,48 +403,50 @@ async def test_a_thread_with_delta_channels_is_left_whole(saver: PruningSqliteSa
 # ------------------------------------------------------------------------------------- the optional three, at the edges
 
 
-async def test_runs_are_found_whatever_the_metadata_column_holds(saver: PruningSqliteSaver, path: Path) -> None:
+async def test_runs_are_found_whatever_the_metadata_column_holds(file_saver: PruningSqliteSaver, path: Path) -> None:
     """Metadata as bytes, as text or as neither is read where it can be and never breaks the deletion."""
-    graph = talk(saver)
+    graph = talk(file_saver)
     for thread in ("bytes", "text", "broken", "none", "other"):
         run = "keep" if thread == "other" else "drop"
         await graph.ainvoke({"messages": [HumanMessage("hi")]}, {**place(thread), "metadata": {"run_id": run}})
     rows(path, "UPDATE checkpoints SET metadata = CAST(metadata AS TEXT) WHERE thread_id = 'text'")
     rows(path, "UPDATE checkpoints SET metadata = '{not json' WHERE thread_id = 'broken'")
     rows(path, "UPDATE checkpoints SET metadata = NULL WHERE thread_id = 'none'")
-    await saver.adelete_for_runs(["drop", "unheard of"])
+    await file_saver.adelete_for_runs(["drop", "unheard of"])
     left = rows(path, "SELECT thread_id, count(*) FROM checkpoints GROUP BY thread_id ORDER BY thread_id")
 
     assert left == [("broken", STEPS_A_TURN), ("none", STEPS_A_TURN), ("other", STEPS_A_TURN)]
 
 
-async def test_a_turn_goes_on_where_the_metadata_before_it_is_unreadable(saver: PruningSqliteSaver, path: Path) -> None:
+async def test_a_turn_goes_on_where_the_metadata_before_it_is_unreadable(
+    file_saver: PruningSqliteSaver, path: Path
+) -> None:
     """Pruning reads the metadata of the checkpoint before a turn, and broken bytes there stop nothing."""
-    graph = talk(saver)
+    graph = talk(file_saver)
     await say(graph, "m0")
-    stored = await saver.aget_tuple(place())
+    stored = await file_saver.aget_tuple(place())
     assert stored is not None
     rows(path, "UPDATE checkpoints SET metadata = X'FF00' WHERE checkpoint_id = ?", stored.checkpoint["id"])
     # Upstream's own reading of the column cannot stand that; ours is asked alone.
-    await saver._drop_before("t", stored.checkpoint["id"])
+    await file_saver._drop_before("t", stored.checkpoint["id"])
 
     assert rows(path, "SELECT count(*) FROM checkpoints") == [(1,)]
 
 
-async def test_two_histories_are_not_mixed(saver: PruningSqliteSaver, path: Path) -> None:
+async def test_two_histories_are_not_mixed(file_saver: PruningSqliteSaver, path: Path) -> None:
     """Copying onto a conversation that exists is refused, and both stay as they were."""
-    graph = talk(saver)
+    graph = talk(file_saver)
     await say(graph, "mine", place("mine"))
     await say(graph, "yours", place("yours"))
     before = rows(path, "SELECT * FROM checkpoints ORDER BY checkpoint_id")
     with pytest.raises(ThreadError, match="exists already") as caught:
-        await saver.acopy_thread("mine", "yours")
+        await file_saver.acopy_thread("mine", "yours")
 
     assert caught.value.way_out
     assert rows(path, "SELECT * FROM checkpoints ORDER BY checkpoint_id") == before
 
 
-async def test_a_copied_conversation_goes_on_by_itself(saver: PruningSqliteSaver) -> None:
+async def test_a_copied_conversation_goes_on_by_itself(saver: Any) -> None:
     """A turn in the copy changes nothing in the original."""
     graph = talk(saver)
     await say(graph, "one")
@@ -442,7 +457,7 @@ async def test_a_copied_conversation_goes_on_by_itself(saver: PruningSqliteSaver
     assert len((await graph.aget_state(place())).values["messages"]) == 2
 
 
-async def test_an_unknown_strategy_is_refused(saver: PruningSqliteSaver) -> None:
+async def test_an_unknown_strategy_is_refused(saver: Any) -> None:
     """A misspelt strategy deletes nothing."""
     graph = talk(saver)
     await say(graph, "one")
@@ -452,7 +467,7 @@ async def test_an_unknown_strategy_is_refused(saver: PruningSqliteSaver) -> None
     assert len(await history(graph)) == STEPS_A_TURN
 
 
-async def test_a_checkpoint_can_be_looked_up_while_others_are_listed(saver: PruningSqliteSaver) -> None:
+async def test_a_checkpoint_can_be_looked_up_while_others_are_listed(saver: Any) -> None:
     """Listing holds no lock between two items."""
     graph = talk(saver)
     await say(graph, "one")
@@ -466,7 +481,7 @@ async def test_a_checkpoint_can_be_looked_up_while_others_are_listed(saver: Prun
 # --------------------------------------------------------------------------------------------------------- what is read
 
 
-async def test_messages_come_back_as_they_were(saver: PruningSqliteSaver, caplog: pytest.LogCaptureFixture) -> None:
+async def test_messages_come_back_as_they_were(saver: Any, caplog: pytest.LogCaptureFixture) -> None:
     """Every kind of message is read back as itself, and nothing is complained about."""
     messages = [
         SystemMessage("rules", id="1"),
@@ -488,7 +503,7 @@ class Foreign:
     command: str
 
 
-async def test_no_foreign_class_is_built_from_a_checkpoint(saver: PruningSqliteSaver) -> None:
+async def test_no_foreign_class_is_built_from_a_checkpoint(saver: Any) -> None:
     """Whatever a file says, reading it makes plain values and messages only, with or without the strict setting."""
     back = saver.serde.loads_typed(saver.serde.dumps_typed({"value": Foreign("rm")}))
 
@@ -498,11 +513,11 @@ async def test_no_foreign_class_is_built_from_a_checkpoint(saver: PruningSqliteS
 # ------------------------------------------------------------------------------------------------------ when it is hard
 
 
-async def test_a_cancelled_write_leaves_the_file_free(saver: PruningSqliteSaver, path: Path) -> None:
+async def test_a_cancelled_write_leaves_the_file_free(file_saver: PruningSqliteSaver, path: Path) -> None:
     """Wherever a write is cancelled, another process can write at once."""
     for ticks in range(40):
         writing = asyncio.create_task(
-            saver.aput(place(checkpoint_ns=""), empty_checkpoint(), {"source": "loop", "step": ticks}, {})
+            file_saver.aput(place(checkpoint_ns=""), empty_checkpoint(), {"source": "loop", "step": ticks}, {})
         )
         for _ in range(ticks % 20):
             await asyncio.sleep(0 if ticks < 20 else 0.0005)
@@ -517,32 +532,32 @@ async def test_a_cancelled_write_leaves_the_file_free(saver: PruningSqliteSaver,
     assert rows(path, "SELECT count(*) FROM writes") == [(40,)]
 
 
-async def test_a_change_after_a_cancelled_write_is_whole(saver: PruningSqliteSaver, path: Path) -> None:
+async def test_a_change_after_a_cancelled_write_is_whole(file_saver: PruningSqliteSaver, path: Path) -> None:
     """Wherever a write is cancelled, the next change neither fails on it nor is lost with it."""
     for ticks in range(30):
         thread = f"t{ticks}"
-        await saver.aput(place(thread, checkpoint_ns=""), empty_checkpoint(), {"source": "loop", "step": 0}, {})
+        await file_saver.aput(place(thread, checkpoint_ns=""), empty_checkpoint(), {"source": "loop", "step": 0}, {})
         writing = asyncio.create_task(
-            saver.aput(place(checkpoint_ns=""), empty_checkpoint(), {"source": "loop", "step": ticks}, {})
+            file_saver.aput(place(checkpoint_ns=""), empty_checkpoint(), {"source": "loop", "step": ticks}, {})
         )
         for _ in range(ticks):
             await asyncio.sleep(0 if ticks % 2 else 0.0002)
         writing.cancel()
-        await saver.adelete_thread(thread)
+        await file_saver.adelete_thread(thread)
         await asyncio.gather(writing, return_exceptions=True)
 
     assert rows(path, "SELECT count(*) FROM checkpoints WHERE thread_id <> 't'") == [(0,)]
 
 
-async def test_a_full_disk_is_said_so_and_the_turn_goes_on_later(saver: PruningSqliteSaver) -> None:
+async def test_a_full_disk_is_said_so_and_the_turn_goes_on_later(file_saver: PruningSqliteSaver) -> None:
     """Where the file cannot grow, the error names the way out, and when there is room again nothing is missing."""
-    graph = talk(saver)
+    graph = talk(file_saver)
     await say(graph, "one")
-    [(pages,)] = await saver.conn.execute_fetchall("PRAGMA page_count")
-    await saver.conn.execute_fetchall(f"PRAGMA max_page_count = {pages}")
+    [(pages,)] = await file_saver.conn.execute_fetchall("PRAGMA page_count")
+    await file_saver.conn.execute_fetchall(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(ThreadError, match="disk is full") as caught:
         await say(graph, "two " * 5000)
-    await saver.conn.execute_fetchall("PRAGMA max_page_count = 1000000")
+    await file_saver.conn.execute_fetchall("PRAGMA max_page_count = 1000000")
     if (await graph.aget_state(place())).tasks:
         await graph.ainvoke(None, place(), durability="sync")
     after = (await say(graph, "last"))["messages"]
@@ -552,11 +567,11 @@ async def test_a_full_disk_is_said_so_and_the_turn_goes_on_later(saver: PruningS
     assert after[0].text == "one"
 
 
-async def test_a_locked_database_is_said_so(saver: PruningSqliteSaver, path: Path) -> None:
+async def test_a_locked_database_is_said_so(file_saver: PruningSqliteSaver, path: Path) -> None:
     """Where another program holds the write lock for longer than is waited, the error says who can mend it."""
-    graph = talk(saver)
+    graph = talk(file_saver)
     await say(graph, "one")
-    await saver.conn.execute_fetchall("PRAGMA busy_timeout = 50")
+    await file_saver.conn.execute_fetchall("PRAGMA busy_timeout = 50")
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     try:
@@ -570,17 +585,17 @@ async def test_a_locked_database_is_said_so(saver: PruningSqliteSaver, path: Pat
 
 
 async def test_housekeeping_does_not_stop_a_turn(
-    saver: PruningSqliteSaver, path: Path, caplog: pytest.LogCaptureFixture
+    file_saver: PruningSqliteSaver, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Where earlier steps cannot be dropped now, that is logged, nothing is lost, and the next turn drops them."""
-    graph = talk(saver)
+    graph = talk(file_saver)
     await say(graph, "one")
     await say(graph, "two")
-    await saver.conn.execute_fetchall("PRAGMA busy_timeout = 50")
+    await file_saver.conn.execute_fetchall("PRAGMA busy_timeout = 50")
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     try:
-        await saver._drop_before("t", (await history(graph))[0].config["configurable"]["checkpoint_id"])
+        await file_saver._drop_before("t", (await history(graph))[0].config["configurable"]["checkpoint_id"])
     finally:
         holder.close()
 
@@ -707,11 +722,11 @@ async def test_opening_waits_for_a_writer_of_a_file_that_is_not_in_wal_mode_yet(
         await opening
 
 
-async def test_the_file_is_in_wal_mode_and_waits_for_others(saver: PruningSqliteSaver) -> None:
+async def test_the_file_is_in_wal_mode_and_waits_for_others(file_saver: PruningSqliteSaver) -> None:
     """Readers never wait for a writer, a writer waits five seconds for another, and a commit costs no disk flush."""
     settings = {}
     for name in ("journal_mode", "synchronous", "busy_timeout"):
-        [(settings[name],)] = await saver.conn.execute_fetchall(f"PRAGMA {name}")
+        [(settings[name],)] = await file_saver.conn.execute_fetchall(f"PRAGMA {name}")
 
     assert settings == {"journal_mode": "wal", "synchronous": 1, "busy_timeout": 5000}
 
@@ -762,7 +777,9 @@ def test_a_lock_that_cannot_be_is_said_so(tmp_path: Path) -> None:
     assert caught.value.way_out
 
 
-async def test_a_turn_costs_the_same_however_long_the_conversation_is(saver: PruningSqliteSaver, path: Path) -> None:
+async def test_a_turn_costs_the_same_however_long_the_conversation_is(
+    file_saver: PruningSqliteSaver, path: Path
+) -> None:
     """With a window of messages, the file does not grow from turn 20 to turn 60."""
 
     async def answer(state: Window) -> dict:
@@ -771,7 +788,7 @@ async def test_a_turn_costs_the_same_however_long_the_conversation_is(saver: Pru
     builder = StateGraph(Window)
     builder.add_node("answer", answer)
     builder.add_edge(START, "answer")
-    graph = builder.compile(checkpointer=saver)
+    graph = builder.compile(checkpointer=file_saver)
     sizes = []
     for number in range(61):
         await graph.ainvoke({"messages": [HumanMessage("q" * 500, id=str(number))]}, turn(number), durability="sync")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from adapters.checkpoints import database
+from adapters.storage import sqlite_file
 from guards.message_check import MAX_MESSAGE_CHARS
 from tests.support import fork_server
 from tests.support.cli_helpers import (
@@ -472,7 +472,7 @@ def test_a_second_writer_of_the_index_is_told_to_wait(desk: Desk) -> None:
 
 def test_conversations_locked_by_another_program_are_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A database browser holds them: exit code 1 after a while, and the same command works afterwards."""
-    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(sqlite_file, "BUSY_TIMEOUT_S", 0.3)
     desk.here("ask", "Hello!", "--thread", "t")
     with contextlib.closing(sqlite3.connect(desk.folder / "threads.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from adapters.checkpoints.database import open_connection
 from adapters.checkpoints.sqlite import PruningSqliteSaver, open_saver
 from adapters.hand_off.outbox_sink import OutboxSink
+from adapters.storage.claims import FileClaims
+from adapters.storage.sqlite_file import open_connection
 from assistant.deployment import Deployment, deployment
 from assistant.turns.runner import TurnRunner
 from assistant.turns.transcript import TurnStore
@@ -38,7 +39,7 @@ async def process(data: Path, clock: Clock, wrong_by_s: float, graph: Any = quic
     clock.restart(wrong_by_s)
     database = data / "threads.db"
     async with open_saver(database) as saver, await TurnStore.open(database, now=clock.now) as store:
-        yield TurnRunner(graph(data, saver), store, data / "locks", context_type=Settings)
+        yield TurnRunner(graph(data, saver), store, FileClaims(data / "locks"), context_type=Settings)
 
 
 async def ask(data: Path, clock: Clock, wrong_by_s: float, text: str) -> str:
@@ -186,7 +187,7 @@ async def test_an_older_turn_s_answer_is_refused(tmp_path: Path, clock: Clock) -
     try:
         async with await TurnStore.open(tmp_path / "threads.db") as store:
             graph = quick_graph(tmp_path, Careless(connection, tmp_path / "threads.db"))
-            runner = TurnRunner(graph, store, tmp_path / "locks", context_type=Settings)
+            runner = TurnRunner(graph, store, FileClaims(tmp_path / "locks"), context_type=Settings)
             with pytest.raises(ThreadError, match="not of its turn") as caught:
                 await runner.run("t", "two", turn_id="two")
     finally:

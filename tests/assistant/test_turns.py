@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, groupby
 from operator import add
@@ -20,13 +20,15 @@ from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from adapters.checkpoints.sqlite import PruningSqliteSaver, open_saver
+from adapters.storage.claims import Claims
+from adapters.storage.sqlite import SqliteDatabase
 from assistant.turns.events import NodeFinished, NodeStarted, TurnEvent
 from assistant.turns.runner import TurnRunner
 from assistant.turns.transcript import TurnStore
 from contracts.errors import ConfigError, InputError, ThreadBusy, ThreadError, UnknownThread
 from tests.support.kill_helpers import Turns, kill, log_node, log_of, outcome_of
 from tests.support.kill_helpers_graph import NODES, Settings, quick_graph, slow_graph
+from tests.support.storage import open_storage
 
 
 @dataclass
@@ -56,14 +58,14 @@ class Desk:
     """All that a turn needs, over one folder."""
 
     data: Path
-    saver: PruningSqliteSaver
+    saver: Any
     store: TurnStore
-    runners: list[TurnRunner] = field(default_factory=list)
+    claims: Claims
 
     def runner(self, graph: Any = None, **settings: Any) -> TurnRunner:
         settings = {"context_type": Settings, "clock": Ticking(), **settings}
         graph = quick_graph(self.data, self.saver) if graph is None else graph
-        return TurnRunner(graph, self.store, self.data / "locks", **settings)
+        return TurnRunner(graph, self.store, self.claims, **settings)
 
     def ran(self) -> list[str]:
         """Return the nodes that finished, in order."""
@@ -80,16 +82,33 @@ class Desk:
 
 
 @contextlib.asynccontextmanager
-async def opened(data: Path) -> AsyncGenerator[Desk]:
-    database = data / "threads.db"
-    async with open_saver(database) as saver, await TurnStore.open(database, now=Calendar()) as store:
-        yield Desk(data, saver, store)
+async def opened(data: Path, url: str = "") -> AsyncGenerator[Desk]:
+    async with open_storage(data, url) as storage:
+        storage.store.now = Calendar()
+        yield Desk(data, storage.saver, storage.store, storage.claims)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest) -> str:
+    """Return the address of a server, or nothing for a file."""
+    return request.getfixturevalue("postgres_server") if request.param == "postgres" else ""
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+async def desk(tmp_path: Path, url: str) -> AsyncIterator[Desk]:
+    async with opened(tmp_path, url) as there:
+        yield there
+
+
+@pytest.fixture
+async def file_desk(tmp_path: Path) -> AsyncIterator[Desk]:
     async with opened(tmp_path) as there:
         yield there
+
+
+def connection_of(store: TurnStore) -> Any:
+    assert isinstance(store.database, SqliteDatabase)
+    return store.database.connection
 
 
 class Both(TypedDict):
@@ -614,49 +633,49 @@ async def test_a_transcript_that_cannot_be_read_is_said_so(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("whose", ["store", "saver"])
-async def test_a_full_disk_loses_nothing(desk: Desk, whose: str) -> None:
+async def test_a_full_disk_loses_nothing(file_desk: Desk, whose: str) -> None:
     """Whether the question or a step cannot be stored, the error says so, and sending it again when there is room works."""
-    connection = desk.store._connection if whose == "store" else desk.saver.conn
-    await desk.runner().run("t", "before")
+    connection = connection_of(file_desk.store) if whose == "store" else file_desk.saver.conn
+    await file_desk.runner().run("t", "before")
     [(pages,)] = await connection.execute_fetchall("PRAGMA page_count")
     await connection.execute_fetchall(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(ThreadError, match="disk is full") as caught:
-        await desk.runner().run("t", "long " * 5000, turn_id="long")
+        await file_desk.runner().run("t", "long " * 5000, turn_id="long")
     await connection.execute_fetchall("PRAGMA max_page_count = 1000000")
-    await desk.runner().run("t", "long " * 5000, turn_id="long")
-    await desk.runner().run("t", "after")
+    await file_desk.runner().run("t", "long " * 5000, turn_id="long")
+    await file_desk.runner().run("t", "after")
 
     assert "Free some space" in caught.value.way_out
-    assert [status for _, status, _, _ in await desk.transcript()] == ["done"] * 3
-    assert len(await desk.words()) == 6
+    assert [status for _, status, _, _ in await file_desk.transcript()] == ["done"] * 3
+    assert len(await file_desk.words()) == 6
 
 
-async def test_a_locked_transcript_is_said_so(desk: Desk) -> None:
+async def test_a_locked_transcript_is_said_so(file_desk: Desk) -> None:
     """Where another program holds the file, the error names that, and the message can be sent again."""
-    await desk.store._connection.execute_fetchall("PRAGMA busy_timeout = 50")
-    holder = sqlite3.connect(desk.data / "threads.db", isolation_level=None)
+    await connection_of(file_desk.store).execute_fetchall("PRAGMA busy_timeout = 50")
+    holder = sqlite3.connect(file_desk.data / "threads.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     try:
         with pytest.raises(ThreadError, match="locked") as caught:
-            await desk.runner().run("t", "hello", turn_id="one")
+            await file_desk.runner().run("t", "hello", turn_id="one")
     finally:
         holder.close()
 
     assert not isinstance(caught.value, ThreadBusy)
-    assert (await desk.runner().run("t", "hello", turn_id="one"))["answer_text"] == "echo: hello"
+    assert (await file_desk.runner().run("t", "hello", turn_id="one"))["answer_text"] == "echo: hello"
 
 
 # --------------------------------------------------------------------------------------------------- killed processes
 
 
 @pytest.fixture
-def turns(tmp_path: Path) -> Turns:
-    return Turns(tmp_path)
+def turns(tmp_path: Path, url: str) -> Turns:
+    return Turns(tmp_path, database=url)
 
 
-async def everything(data: Path, thread: str = "t") -> tuple[list[tuple[int, str, str, str | None]], list[str]]:
+async def everything(turns: Turns, thread: str = "t") -> tuple[list[tuple[int, str, str, str | None]], list[str]]:
     """Return a conversation's transcript, and what the graph's state remembers."""
-    async with opened(data) as desk:
+    async with opened(turns.data, turns.database) as desk:
         return await desk.transcript(thread), await desk.words(thread)
 
 
@@ -668,7 +687,7 @@ def test_a_turn_killed_in_any_node_is_finished_by_another_process(turns: Turns, 
     turns.run_and_kill("t", "two", "killed message", in_node=name)
     result = outcome_of(turns.resume("t"))
     nothing = outcome_of(turns.resume("t"))
-    transcript, words = asyncio.run(everything(turns.data))
+    transcript, words = asyncio.run(everything(turns))
 
     assert result["answer_text"] == "echo: killed message"
     assert nothing is None
@@ -684,7 +703,7 @@ def test_a_killed_first_turn_is_finished_before_the_next_message(turns: Turns) -
     """Another process's message, sent after the kill, comes second, and both are answered."""
     turns.run_and_kill("t", "one", "hello", in_node="search")
     outcome_of(turns.run("t", "two", "goodbye"))
-    transcript, words = asyncio.run(everything(turns.data))
+    transcript, words = asyncio.run(everything(turns))
 
     assert transcript == [(1, "done", "hello", "echo: hello"), (2, "done", "goodbye", "echo: goodbye")]
     assert words == ["hello", "echo: hello", "goodbye", "echo: goodbye"]
@@ -696,7 +715,7 @@ def test_two_processes_at_once_lose_no_message(turns: Turns) -> None:
     """Both turns are in the transcript and in the state, one wholly after the other."""
     processes = [turns.run("t", text, text) for text in ("first", "second")]
     answers = [outcome_of(process)["answer_text"] for process in processes]
-    transcript, words = asyncio.run(everything(turns.data))
+    transcript, words = asyncio.run(everything(turns))
 
     assert answers == ["echo: first", "echo: second"]
     assert sorted(question for _, _, question, _ in transcript) == ["first", "second"]
@@ -732,22 +751,22 @@ def test_a_stopped_process_keeps_its_turn(turns: Turns) -> None:
 
 
 @pytest.mark.slow
-def test_no_answered_message_is_lost_by_kills_at_any_moment(tmp_path: Path) -> None:
+def test_no_answered_message_is_lost_by_kills_at_any_moment(tmp_path: Path, url: str) -> None:
     """Over kills at random moments of a fast chat, pruning included, every message is answered once and in order."""
-    turns = Turns(tmp_path, graph="tests.support.kill_helpers_graph:quick_graph")
+    turns = Turns(tmp_path, graph="tests.support.kill_helpers_graph:quick_graph", database=url)
     dice = random.Random(7)  # noqa: S311  # moments to kill at, not secrets
     for _ in range(6):
-        first = 1 + len(asyncio.run(everything(tmp_path))[0])
+        first = 1 + len(asyncio.run(everything(turns))[0])
         process = turns.chat("t", first=first)
         turns.wait_for(f"answered {first + dice.randrange(2, 6)}", process)
         time.sleep(dice.uniform(0.0, 0.03))
         kill(process)
         answered = [int(line.split()[1]) for line in turns.log() if line.startswith("answered")]
-        transcript, _ = asyncio.run(everything(tmp_path))
+        transcript, _ = asyncio.run(everything(turns))
         done = [number for number, status, _, _ in transcript if status == "done"]
         assert set(answered) <= set(done)
     outcome_of(turns.resume("t"))
-    transcript, words = asyncio.run(everything(tmp_path))
+    transcript, words = asyncio.run(everything(turns))
 
     assert len(transcript) > 18
     assert transcript == [

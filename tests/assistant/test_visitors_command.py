@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from adapters.checkpoints.lock import ProcessLock
+from adapters.storage.lock import ProcessLock
 from assistant.deployment import deployment
 from assistant.service import Caller, Question, open_service
 from assistant.turns.feedback import Feedback, FeedbackStore, Rating

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from adapters.checkpoints.lock import ProcessLock
+from adapters.storage.lock import ProcessLock
 from assistant.batch.columns import Column
 from tests.support.batch_files import put, put_csv, table
 from tests.support.cli_helpers import ANSWER, QUESTION, Desk, Said

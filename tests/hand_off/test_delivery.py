@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 from adapters.hand_off.folder import HandOffFolder
-from adapters.hand_off.outbox import MOST_REFUSALS, Outbox, OutboxEntry
+from adapters.hand_off.outbox import MOST_REFUSALS, Outbox, OutboxEntry, OutboxFile
 from adapters.hand_off.outbox_sink import OutboxSink
 from adapters.hand_off.webhook import SIGNATURE, Webhook
 from adapters.models.retries import Pauses
+from adapters.storage.claims import FileClaims
 from contracts.enums import DeliveryStatus
 from contracts.errors import HandOffFailed
 from tests.support.hand_off.receiver import CUT, GARBAGE, NEVER, receiver, reply, ticket, tickets
@@ -31,7 +32,7 @@ SECRET = "key-of-the-desk"  # noqa: S105  # nobody's
 
 
 async def entries(folder: Path) -> list[OutboxEntry]:
-    return await Outbox(folder / "hand_offs.db", "tests").entries()
+    return await Outbox(OutboxFile(folder / "hand_offs.db"), "tests").entries()
 
 
 async def states(folder: Path) -> list[str]:
@@ -54,7 +55,9 @@ def names(folder: Path) -> list[str]:
 def hasty(folder: Path, url: str, key: str = "", timeout_s: float = 10.0) -> OutboxSink:
     """Return a desk for a webhook whose pauses between tries are short."""
     channel = Webhook(url, key, pauses=Pauses(first_s=0.01))
-    return OutboxSink(Outbox(folder / "hand_offs.db", "tests"), channel, folder / "locks", timeout_s=timeout_s)
+    return OutboxSink(
+        Outbox(OutboxFile(folder / "hand_offs.db"), "tests"), channel, FileClaims(folder / "locks"), timeout_s=timeout_s
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------- webhook
@@ -226,7 +229,7 @@ async def test_a_deleted_conversation_takes_its_tickets_along(tmp_path: Path) ->
     desk = hasty(tmp_path, f"http://127.0.0.1:{free_port()}/")
     await desk.submit(ticket("gone"))
     await desk.submit(ticket("stays"))
-    assert await Outbox(tmp_path / "hand_offs.db", "tests").forget("gone") == 1
+    assert await Outbox(OutboxFile(tmp_path / "hand_offs.db"), "tests").forget("gone") == 1
     assert [entry.thread_id for entry in await entries(tmp_path)] == ["stays"]
 
 
@@ -235,7 +238,7 @@ async def test_looking_makes_no_file(tmp_path: Path) -> None:
     async with desk_at(tmp_path, str(tmp_path / "out")) as desk:
         await desk.send_kept()
     assert await entries(tmp_path) == []
-    assert await Outbox(tmp_path / "hand_offs.db", "tests").forget("any") == 0
+    assert await Outbox(OutboxFile(tmp_path / "hand_offs.db"), "tests").forget("any") == 0
     assert names(tmp_path) == []
 
 
@@ -297,7 +300,9 @@ async def test_what_a_killed_process_left_half_written_is_removed(tmp_path: Path
     hold = "import fcntl, sys; file = open(sys.argv[1], 'wb'); fcntl.flock(file, fcntl.LOCK_EX); print(flush=True); input()"
     for path in (left, *others):
         path.write_bytes(b"half")
-    desk = OutboxSink(Outbox(tmp_path / "hand_offs.db", "tests"), HandOffFolder(out), tmp_path / "locks")
+    desk = OutboxSink(
+        Outbox(OutboxFile(tmp_path / "hand_offs.db"), "tests"), HandOffFolder(out), FileClaims(tmp_path / "locks")
+    )
     with subprocess.Popen(  # noqa: ASYNC220  # it takes no time
         [sys.executable, "-S", "-c", hold, written], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as writer:
@@ -321,7 +326,9 @@ def modes(folder: Path) -> dict[str, int]:
 async def test_nobody_else_can_read_a_users_words(tmp_path: Path) -> None:
     """Tickets, the outbox and what SQLite keeps beside it have mode 0600, folders that are made 0700; old files, too."""
     data, folder = tmp_path / "data", tmp_path / "in" / "tickets"
-    desk = OutboxSink(Outbox(data / "hand_offs.db", "tests"), HandOffFolder(folder), tmp_path / "locks")
+    desk = OutboxSink(
+        Outbox(OutboxFile(data / "hand_offs.db"), "tests"), HandOffFolder(folder), FileClaims(tmp_path / "locks")
+    )
     umask = os.umask(0o022)
     try:
         await desk.submit(ticket())
@@ -346,7 +353,9 @@ async def test_a_full_disk_keeps_the_ticket(tmp_path: Path) -> None:
         pytest.skip("there is no /dev/full")
     out = tmp_path / "out"
     out.mkdir()
-    desk = OutboxSink(Outbox(tmp_path / "hand_offs.db", "tests"), _Full(out), tmp_path / "locks")
+    desk = OutboxSink(
+        Outbox(OutboxFile(tmp_path / "hand_offs.db"), "tests"), _Full(out), FileClaims(tmp_path / "locks")
+    )
     said = await desk.submit(ticket())
     assert said.delivery is DeliveryStatus.KEPT
     assert "No space left" in said.why

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.fork_server import Program
+from tests.support.storage import open_storage
 
 ROOT = Path(__file__).resolve().parents[2]
 CLOCK_WRONG_BY = "KILL_CLOCK_WRONG_BY"
@@ -75,16 +76,14 @@ def _named(name: str) -> Any:
 
 
 async def _act(options: argparse.Namespace) -> Any:
-    from adapters.checkpoints.sqlite import open_saver
     from assistant.turns.runner import TurnRunner
-    from assistant.turns.transcript import TurnStore
 
-    database = options.data / "threads.db"
     context_type = _named(options.context_type) if options.context_type else None
     context = context_type() if context_type else None
-    async with open_saver(database) as saver, await TurnStore.open(database) as store:
-        graph = _named(options.graph)(options.data, saver)
-        runner = TurnRunner(graph, store, options.data / "locks", wait_s=options.wait_s, context_type=context_type)
+    timing = {} if options.silent_s is None else {"beat_s": options.silent_s / 4, "silent_s": options.silent_s}
+    async with open_storage(options.data, options.database, **timing) as storage:
+        graph = _named(options.graph)(options.data, storage.saver)
+        runner = TurnRunner(graph, storage.store, storage.claims, wait_s=options.wait_s, context_type=context_type)
         note(log_of(options.data), f"ready {options.action} {os.getpid()}")
         if options.action == "chat":
             for number in itertools.count(options.first):
@@ -115,6 +114,8 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, help="number of a chat's first message")
     parser.add_argument("--context-type", help="module:Class of the settings")
     parser.add_argument("--wait-s", type=float, default=30.0)
+    parser.add_argument("--database", default="", help="address of a PostgreSQL server")
+    parser.add_argument("--silent-s", type=float, help="after how long another's claims are taken over")
     options = parser.parse_args()
     try:
         result = asyncio.run(_act(options))
@@ -136,19 +137,25 @@ class Turns:
         data: A folder of the test's own.
         graph: `module:function`, as above.
         context_type: `module:Class` of the graph's settings, if it wants any.
+        database: The address of a PostgreSQL server; empty for a file in the folder.
+        silent_s: After how long a process that says nothing loses its claims; for a server.
     """
 
     data: Path
     graph: str = "tests.support.kill_helpers_graph:slow_graph"
     context_type: str | None = None
+    database: str = ""
+    silent_s: float | None = None
 
     def start(self, action: str, thread: str, *arguments: str) -> Program[str]:
         self.data.mkdir(parents=True, exist_ok=True)
-        context = ("--context-type", self.context_type) if self.context_type else ()
+        more = ["--context-type", self.context_type] if self.context_type else []
+        more += ["--database", self.database] if self.database else []
+        more += ["--silent-s", str(self.silent_s)] if self.silent_s is not None else []
         return Program[str](
             [
                 *("tests.support.kill_helpers", action, "--graph", self.graph),
-                *("--data", str(self.data), "--thread", thread, *context, *arguments),
+                *("--data", str(self.data), "--thread", thread, *more, *arguments),
             ],
             cwd=ROOT,
             stdout=subprocess.PIPE,

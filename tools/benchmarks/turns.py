@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 
 import contracts.state
 from adapters.checkpoints.sqlite import open_saver
+from adapters.storage.claims import FileClaims
 from assistant.deployment import Deployment
 from assistant.turns.runner import TurnRunner
 from assistant.turns.transcript import TurnStore
@@ -88,7 +89,7 @@ async def run_stored(file: Path) -> AsyncGenerator[Ask]:
     graph = StateGraph(_Small)
     _in_a_row(graph, nothing, answer)
     async with open_saver(file) as saver, await TurnStore.open(file) as store:
-        runner = TurnRunner(graph.compile(checkpointer=saver), store, file.parent / "small-locks")
+        runner = TurnRunner(graph.compile(checkpointer=saver), store, FileClaims(file.parent / "small-locks"))
 
         async def ask(number: int) -> None:
             await runner.run("t", QUESTIONS[number % len(QUESTIONS)], turn_id=f"q{number}")
@@ -141,7 +142,7 @@ async def ours(file: Path, deployed: Deployment) -> AsyncGenerator[Ask]:
         graph = build_graph(
             ports(deployed, knowledge), deployed.profile, settings=deployed.context_type, checkpointer=saver
         )
-        runner = TurnRunner(graph, store, file.parent / "locks")
+        runner = TurnRunner(graph, store, FileClaims(file.parent / "locks"))
 
         async def ask(number: int) -> None:
             await runner.run(

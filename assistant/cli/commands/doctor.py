@@ -30,6 +30,7 @@ from assistant.wiring.hand_offs import hand_off_sink, outbox
 from assistant.wiring.lookups import asks_database
 from assistant.wiring.rankers import embedder, reranker, without_meaning, without_reranker
 from assistant.wiring.servers import Servers
+from assistant.wiring.storage import has_conversations
 from assistant.wiring.turns import check_prices
 from contracts.enums import DraftBy, Entailment, Language, PlanTrace, Source
 from contracts.errors import GuardianError
@@ -272,7 +273,7 @@ def _describe_model(ranker: RankerSettings) -> str:
 def _threads(deployed: Deployment) -> Diagnosis:
     from assistant.wiring.turns import open_store
 
-    if not deployed.threads_file.exists():
+    if not has_conversations(deployed):
         return Diagnosis("conversations", True, "none yet")
 
     async def count() -> tuple[int, list[str]]:

@@ -17,6 +17,7 @@ from assistant.review.digest_text import digest_html, digest_markdown
 from assistant.review.records import ReviewQuery, moment
 from assistant.turns.progress import own_language, phrases
 from assistant.wiring.rankers import embedder
+from assistant.wiring.storage import has_conversations
 from contracts.errors import ConfigError
 
 
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 async def _digest(deployed: Deployment, query: ReviewQuery) -> Digest:
     # Looking makes no file: where there is none, there are no turns.
-    if not deployed.threads_file.exists():
+    if not has_conversations(deployed):
         return await sum_up(query, [], [], None)
     async with open_desk(deployed) as desk:
         return await make_digest(desk, query, reviewer(), embedder(deployed.settings))

@@ -23,6 +23,7 @@ from assistant.review.export import csv_head, csv_line, json_line
 from assistant.review.records import MOST_AT_ONCE, ReviewQuery, moment
 from assistant.review.turn_text import list_text, turn_text
 from assistant.turns.progress import own_language, phrases
+from assistant.wiring.storage import has_conversations
 from contracts.enums import Outcome
 from contracts.errors import InputError, UnknownThread
 
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 async def _run(deployed: Deployment, options: argparse.Namespace) -> None:
     query = _query(options) if options.action in ("list", "export") else ReviewQuery()
     # Looking makes no file: where there is none, there are no turns.
-    if not deployed.threads_file.exists():
+    if not has_conversations(deployed):
         if options.action not in ("list", "export", "looks"):
             raise UnknownThread(f"There is no conversation {options.thread!r}.", "`guardian review` lists the turns.")
         _say_nothing(options)

@@ -19,7 +19,7 @@ from assistant.turns.feedback import Feedback, FeedbackStore, Rating
 from assistant.turns.progress import money, own_language, phrases
 from assistant.turns.transcript import MAX_ID_LENGTH, MAX_STORED_ID_LENGTH, ThreadSummary, Turn, check_id
 from assistant.visitors import split_stored_id
-from assistant.wiring.hand_offs import hand_offs_file
+from assistant.wiring.storage import has_conversations, has_hand_offs
 from assistant.wiring.turns import open_runner, open_store
 from contracts.errors import InputError, UnknownThread
 from language.words import detect
@@ -33,8 +33,8 @@ def run(options: argparse.Namespace) -> int:
         check_id("conversation's", options.thread, MAX_STORED_ID_LENGTH if "/" in options.thread else MAX_ID_LENGTH)
     deployed = deployment(options.profile)
     # Of a conversation held in Studio there may be hand-offs, which are deleted here as well.
-    kept = options.action == "delete" and hand_offs_file(deployed).exists()
-    if options.action != "list" and not deployed.threads_file.exists() and not kept:
+    kept = options.action == "delete" and has_hand_offs(deployed)
+    if options.action != "list" and not has_conversations(deployed) and not kept:
         raise _unknown_error(options.thread)
     work = {"list": _list, "show": _show, "resume": _resume, "delete": _delete}[options.action]
     return asyncio.run(work(deployed, options))
@@ -60,7 +60,7 @@ class _Line(ThreadSummary):
 async def _list(deployed: Deployment, options: argparse.Namespace) -> int:
     threads: list[_Line] = []
     # Looking makes no file: where there is none, there are no conversations.
-    if deployed.threads_file.exists():
+    if has_conversations(deployed):
         async with open_store(deployed) as store:
             found, endings = await store.list_threads(), await store.endings()
             ratings = await (await FeedbackStore.share(store)).ratings()

@@ -12,7 +12,8 @@ from typing import Any
 from assistant.deployment import Deployment, deployment
 from assistant.turns.progress import own_language, phrases
 from assistant.visitors import erasable_name, is_name
-from assistant.wiring.hand_offs import hand_offs_file, outbox
+from assistant.wiring.hand_offs import outbox
+from assistant.wiring.storage import has_conversations, has_hand_offs
 from assistant.wiring.turns import open_runner, open_store
 from contracts.errors import GuardianError, InputError, ThreadBusy, UnknownThread
 
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
 
 async def _list(deployed: Deployment, options: argparse.Namespace) -> int:
     known: dict[str, _Known] = {}
-    if deployed.threads_file.exists():
+    if has_conversations(deployed):
         async with open_store(deployed) as store:
             for thread in await store.list_threads():
                 name, owned, _ = thread.thread_id.partition("/")
@@ -64,7 +65,7 @@ async def _erase(deployed: Deployment, options: argparse.Namespace) -> int:
     found: list[str] = []
     sums = 0
     left_over = ""
-    if deployed.threads_file.exists() or hand_offs_file(deployed).exists():
+    if has_conversations(deployed) or has_hand_offs(deployed):
         async with open_runner(deployed, idle_ports()) as runner:
             found = await conversations_of(runner.store, outbox(deployed), name)
             busy = await erase(runner, found)
@@ -77,7 +78,7 @@ async def _erase(deployed: Deployment, options: argparse.Namespace) -> int:
                 )
             try:
                 if found or sums:
-                    await runner.store.compact()
+                    await runner.store.database.compact()
             except GuardianError as error:
                 left_over = str(error)
     if not found and not sums:

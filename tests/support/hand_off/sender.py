@@ -13,9 +13,10 @@ from pathlib import Path
 
 from adapters.hand_off.delivery import Delivery, DeliveryChannel
 from adapters.hand_off.folder import HandOffFolder
-from adapters.hand_off.outbox import Outbox
+from adapters.hand_off.outbox import Outbox, OutboxFile
 from adapters.hand_off.outbox_sink import OutboxSink
 from adapters.hand_off.webhook import Webhook
+from adapters.storage.claims import FileClaims
 from tests.support.fork_server import Program
 from tests.support.hand_off.receiver import ticket
 
@@ -48,7 +49,12 @@ def channel_to(to: str) -> DeliveryChannel:
 
 
 def desk_at(folder: Path, to: str, timeout_s: float = 10.0) -> OutboxSink:
-    return OutboxSink(Outbox(folder / "hand_offs.db", "tests"), channel_to(to), folder / "locks", timeout_s=timeout_s)
+    return OutboxSink(
+        Outbox(OutboxFile(folder / "hand_offs.db"), "tests"),
+        channel_to(to),
+        FileClaims(folder / "locks"),
+        timeout_s=timeout_s,
+    )
 
 
 async def _main(point: str, folder: Path, to: str) -> None:

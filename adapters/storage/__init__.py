@@ -1,0 +1,1 @@
+"""Where conversations are stored: a file of SQLite's, or a PostgreSQL server."""

@@ -1,0 +1,353 @@
+"""The database of conversations on a PostgreSQL server: one schema for each profile.
+
+Nothing here works behind a pooler that lends a connection for one transaction only: claims belong to a session, and so does
+the schema. Such a pooler is recognised and refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import select
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final, LiteralString, Self, cast
+from urllib.parse import urlsplit
+
+from adapters.storage.claims import current_claim
+from adapters.storage.database import ConstraintError, Fenced
+from contracts.errors import ConfigError, ThreadError
+
+if TYPE_CHECKING:
+    import psycopg
+    from psycopg_pool import AsyncConnectionPool
+
+    Connection = psycopg.AsyncConnection[Any]
+    Pool = AsyncConnectionPool[Connection]
+
+SCHEMA_VERSION: Final = 1
+"""Of the tables in `schema.sql`."""
+MOST_CONNECTIONS: Final = 8
+"""Of one process, beside the session of its claims."""
+FENCED: Final = "GF001"
+"""The SQLSTATE of what is written for a claim that is over (`schema.sql`)."""
+_CONNECT_S: Final = 5
+_STATEMENT_S: Final = 15
+_SETUP_LOCK: Final = 0x677561726469616E
+"""The lock under which tables are made."""
+_LONGEST_NAME: Final = 63
+"""Of a schema, in bytes."""
+
+_VALUE: Final = re.compile(r"(?<![:\w]):([a-z_]+)\b")
+_FENCE: Final = "SELECT fence(%(claimed)s, %(epoch)s, %(token)s)"
+_READS: Final = re.compile(r"\s*(SELECT|SHOW)\b", re.IGNORECASE)
+
+_REACH = "See that the server runs, and that the address, user, password and database in GUARDIAN_DATABASE are right"
+_KEPT = "what was finished until then is kept, and the next message or `guardian threads resume` goes on from there"
+_FAILURES: Final[tuple[tuple[tuple[str, ...], str, str], ...]] = (
+    (("28",), "it does not let this user in", f"{_REACH}."),
+    (("3D",), "it has no such database", "Create the database, or name another one in GUARDIAN_DATABASE."),
+    (
+        ("42501",),
+        "this user has no right to do so",
+        "Give the user the right to create a schema in the database, and make it the owner of the tables.",
+    ),
+    (
+        ("25006",),
+        "it may only be read",
+        f"Name the server that may be written in GUARDIAN_DATABASE: this one is a replica, or read-only; {_KEPT}.",
+    ),
+    (("53100",), "its disk is full", f"Free some space on the server's disk; {_KEPT}."),
+    (("53", "54"), "it is at its limits", f"Raise max_connections, or stop what uses the server; {_KEPT}."),
+    (("57014", "55P03"), "it took too long", f"See that the server is not overloaded and no table is locked; {_KEPT}."),
+    (
+        ("42P", "42703", "42883"),
+        "its tables are not those of this version",
+        "Upgrade the servers with the older version of the program.",
+    ),
+    (("XX", "58"), "the server is damaged", "See the server's log, and restore a backup if its files are damaged."),
+)
+"""Beginnings of SQLSTATE, what that means, and what to do about it (PostgreSQL's documentation, appendix A)."""
+
+
+def schema_of(profile: str) -> str:
+    """Return the name of a profile's schema.
+
+    Raises:
+        ConfigError: The profile's name is too long for one.
+    """
+    name = f"guardian_{profile}"
+    if len(name.encode()) > _LONGEST_NAME:
+        raise ConfigError(
+            f"The profile's name {profile!r} is too long for a schema of PostgreSQL.",
+            f"Choose a name of at most {_LONGEST_NAME - len('guardian_')} bytes.",
+        )
+    return name
+
+
+class Server:
+    """What connections to one schema of a server have in common.
+
+    Args:
+        url: `postgresql://user:password@host:port/database`, or without what PGUSER, PGPASSWORD and the like say.
+        schema: The schema of the tables.
+    """
+
+    def __init__(self, url: str, schema: str) -> None:
+        self.url = url
+        self.schema = schema
+        parts = urlsplit(url)
+        self._password = parts.password or ""
+        host = parts.netloc.rpartition("@")[2] or "localhost"
+        self.place = f"the schema {schema} at {host}{parts.path}"
+
+    async def connect(self, **more: Any) -> Connection:
+        """Return a new connection, which the caller closes.
+
+        Raises:
+            psycopg.Error: The server cannot be reached, or refuses.
+        """
+        import psycopg
+
+        connection = await psycopg.AsyncConnection.connect(self.url, **self.options(), **more)
+        try:
+            await self.prepare(connection)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    @staticmethod
+    def options() -> dict[str, Any]:
+        """Return what each connection is opened with: one whose machine is gone is noticed after 11 s."""
+        return {
+            "autocommit": True,
+            "connect_timeout": _CONNECT_S,
+            "keepalives_idle": 5,
+            "keepalives_interval": 2,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 11_000,
+            "prepare_threshold": 2,
+        }
+
+    async def prepare(self, connection: Connection) -> None:
+        """Prepare a session: its schema, its limits.
+
+        Raises:
+            ConfigError: A pooler stands in between.
+        """
+        from psycopg import sql
+
+        cursor = await connection.execute(
+            sql.SQL(
+                "SET search_path = {}; SET statement_timeout = {}; SET jit = off; SET client_connection_check_interval = 0; "
+                "SELECT pg_backend_pid()"
+            ).format(sql.Identifier(self.schema), sql.Literal(f"{_STATEMENT_S}s"))
+        )
+        while cursor.nextset():
+            pass
+        [(own,)] = await cursor.fetchall()
+        if own != connection.info.backend_pid:
+            raise ConfigError(
+                "Between this program and PostgreSQL stands a pooler that lends connections for one transaction.",
+                "Name the server itself in GUARDIAN_DATABASE, or a pooler that lends connections for whole sessions.",
+            )
+
+    def failure(self, error: Exception) -> ThreadError:
+        """Return Guardian's error for one of the driver's; the password is in none."""
+        code = getattr(error, "sqlstate", None) or ""
+        text = " ".join(str(error).split()) or type(error).__name__
+        if self._password:
+            text = text.replace(self._password, "***")
+        text = text[:300].rstrip(".")
+        for beginnings, meaning, way_out in _FAILURES:
+            if code.startswith(beginnings):
+                return ThreadError(f"The conversations in {self.place} cannot be used: {meaning} ({text}).", way_out)
+        return ThreadError(f"The conversations in {self.place} cannot be reached: {text}.", f"{_REACH}; {_KEPT}.")
+
+    @contextmanager
+    def errors_as_ours(self) -> Generator[None]:
+        """Turn the driver's errors into ours; a wrong statement is not translated.
+
+        Raises:
+            ThreadError: The server cannot be reached, or fails.
+            ConstraintError: A constraint of a table is broken.
+            Fenced: Something is written for a claim that is over.
+        """
+        import psycopg
+
+        try:
+            yield
+        except psycopg.errors.IntegrityError as error:
+            raise ConstraintError(str(error)) from None
+        except (psycopg.errors.SyntaxError, psycopg.ProgrammingError) as error:
+            # A table that is not there is told of; a statement of ours that is wrong stays what it is.
+            if not (error.sqlstate or "").startswith(("42P", "42501", "42703", "42883", "3D", "3F")):
+                raise
+            raise self.failure(error) from None
+        except psycopg.Error as error:
+            if error.sqlstate == FENCED:
+                raise Fenced(str(error)) from None
+            raise self.failure(error) from None
+
+
+async def _check(connection: Connection) -> None:
+    """Find out whether a connection is still there before it is lent, without asking the server.
+
+    A server that ended it has said so, or hung up: something can be read, although nothing was asked.
+    """
+    import psycopg
+
+    readable, _, _ = select.select([connection.fileno()], [], [], 0)
+    if readable:
+        connection.pgconn.consume_input()
+        if connection.broken or connection.pgconn.status != psycopg.pq.ConnStatus.OK:
+            raise psycopg.OperationalError("the server has closed the connection")
+        await connection.execute("")
+
+
+class PostgresDatabase:
+    """The tables of one profile on a server; see `Database`.
+
+    Attributes:
+        pool: The connections.
+        server: Where they lead.
+    """
+
+    def __init__(self, pool: Pool, server: Server) -> None:
+        self.pool = pool
+        self.server = server
+        self.place = server.place
+
+    @classmethod
+    async def open(cls, server: Server, *, most: int = MOST_CONNECTIONS) -> Self:
+        """Open the schema; make it, and its tables, if they are not there.
+
+        Args:
+            server: Where.
+            most: The most connections.
+
+        Raises:
+            ThreadError: The server cannot be reached, or its tables are of another version.
+            ConfigError: A pooler stands in between.
+        """
+        from psycopg_pool import AsyncConnectionPool
+
+        with server.errors_as_ours():
+            async with await server.connect() as connection:
+                await _make_tables(connection, server)
+            pool: Pool = AsyncConnectionPool(
+                server.url,
+                min_size=1,
+                max_size=most,
+                open=False,
+                kwargs=server.options(),
+                configure=server.prepare,
+                check=_check,
+                timeout=_STATEMENT_S,
+                num_workers=1,
+            )
+            await pool.open()
+        return cls(pool, server)
+
+    async def make(self, statements: Sequence[str]) -> None:
+        """All tables were made when the schema was opened."""
+
+    async def rows(self, statement: str, **values: object) -> list[tuple[Any, ...]]:
+        import psycopg
+
+        # A percent sign is the driver's own mark.
+        asked = cast("LiteralString", _VALUE.sub(r"%(\1)s", statement.replace("%", "%%")))
+        given = {name: _storable(value) for name, value in values.items()}
+        claim = None if _READS.match(statement) else current_claim.get()
+        with self.server.errors_as_ours():
+            async with self.pool.connection() as connection:
+                if claim is None or not claim.token:
+                    cursor = await connection.execute(asked, given)
+                else:
+                    # In one exchange with the server, and so in one transaction: what is written stands only if the claim does.
+                    fence = {"claimed": claim.name, "epoch": claim.epoch, "token": claim.token}
+                    cursor = psycopg.AsyncClientCursor(connection)
+                    await cursor.execute(f"{_FENCE}; {asked}", given | fence)
+                    cursor.nextset()
+                return await cursor.fetchall() if cursor.description else []
+
+    def json_list(self, column: str, paths: Sequence[str]) -> str:
+        fields = ", ".join(f"r.fields #> '{{{path.replace('.', ',')}}}'" for path in paths)
+        read = f"SELECT read_json({column}) AS fields"  # names of ours
+        return f"(SELECT json_build_array({fields})::text FROM ({read}) AS r WHERE r.fields IS NOT NULL)"  # noqa: S608
+
+    async def tables_with(self, column: str) -> list[str]:
+        rows = await self.rows(
+            """
+            SELECT quote_ident(c.table_name) FROM information_schema.columns AS c
+            JOIN information_schema.tables AS t ON t.table_schema = c.table_schema AND t.table_name = c.table_name
+            WHERE c.table_schema = current_schema() AND c.column_name = :column AND t.table_type = 'BASE TABLE'
+            """,
+            column=column,
+        )
+        return [table for (table,) in rows]
+
+    async def compact(self) -> None:
+        for table in await self.tables_with("thread_id"):
+            await self.rows(f"VACUUM {table}")
+
+    async def check_writable(self, wait_s: float) -> None:
+        async with asyncio.timeout(wait_s):
+            await self.rows(
+                "UPDATE schema_version SET version = version WHERE version = :version", version=SCHEMA_VERSION
+            )
+
+    async def close(self) -> None:
+        await self.pool.close()
+
+
+async def _make_tables(connection: Connection, server: Server) -> None:
+    """Make the schema and its tables, or check their version; of processes that begin at once, one makes them."""
+    from psycopg import sql
+
+    async with alone_in_setup(connection):
+        found = await connection.execute("SELECT to_regclass('schema_version') IS NOT NULL")
+        [(made,)] = await found.fetchall()
+        if not made:
+            async with connection.transaction():
+                await connection.execute(
+                    sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(server.schema))
+                )
+                await connection.execute(
+                    cast("LiteralString", files("adapters.storage").joinpath("schema.sql").read_text("utf-8"))
+                )
+        found = await connection.execute("SELECT version FROM schema_version")
+        [(version,)] = await found.fetchall()
+    if version != SCHEMA_VERSION:
+        raise ThreadError(
+            f"The tables in {server.place} are of version {version}, and this program's are of version {SCHEMA_VERSION}.",
+            "Run the program's version that wrote them, or name another database in GUARDIAN_DATABASE.",
+        )
+
+
+@asynccontextmanager
+async def alone_in_setup(connection: Connection) -> AsyncGenerator[None]:
+    """Keep other processes from making tables at the same time.
+
+    The lock is asked for again and again: who waits for it inside the server would keep an index from being made
+    concurrently, which waits for every statement that runs.
+    """
+    while True:
+        found = await connection.execute("SELECT pg_try_advisory_lock(%s)", (_SETUP_LOCK,))
+        [(got,)] = await found.fetchall()
+        if got:
+            break
+        await asyncio.sleep(0.05)
+    try:
+        yield
+    finally:
+        await connection.execute("SELECT pg_advisory_unlock(%s)", (_SETUP_LOCK,))
+
+
+def _storable(value: object) -> object:
+    """Return a value that PostgreSQL can store: its texts have no zero bytes and no halves of surrogate pairs."""
+    if not isinstance(value, str):
+        return value
+    return value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()

@@ -1,0 +1,149 @@
+"""The storage of a deployment's conversations: a file in its folder, or the server that GUARDIAN_DATABASE names."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adapters.storage.claims import FileClaims
+from contracts.errors import ConfigError
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+
+    from adapters.hand_off.outbox import Place
+    from adapters.storage.claims import Claims
+    from adapters.storage.database import Database
+    from adapters.storage.postgres import Server
+    from assistant.deployment import Deployment
+
+
+def has_conversations(deployed: Deployment) -> bool:
+    """Whether there may be conversations: a server is always asked, and nothing is made for a file that is not there."""
+    return bool(deployed.settings.storage.url) or deployed.threads_file.exists()
+
+
+def has_hand_offs(deployed: Deployment) -> bool:
+    """Whether there may be hand-offs, as `has_conversations` says of conversations."""
+    return bool(deployed.settings.storage.url) or _hand_offs_file(deployed).exists()
+
+
+def name_storage(deployed: Deployment) -> str:
+    """Return where conversations are, for people; without a password."""
+    return _server(deployed).place if deployed.settings.storage.url else str(deployed.threads_file)
+
+
+def conversations_url(deployed: Deployment) -> str:
+    """Return the address of the server's tables for whoever reads them in SQL; empty if there is no server."""
+    if not deployed.settings.storage.url:
+        return ""
+    from urllib.parse import quote, urlsplit
+
+    parts = urlsplit(deployed.settings.storage.url)
+    options = quote(f"-csearch_path={_server(deployed).schema}")
+    return parts._replace(query=f"{parts.query}&options={options}" if parts.query else f"options={options}").geturl()
+
+
+@asynccontextmanager
+async def open_database(deployed: Deployment) -> AsyncGenerator[Database]:
+    """Open the tables of the conversations.
+
+    Raises:
+        ThreadError: The storage cannot be used.
+        ConfigError: What the server needs is not installed, or a pooler stands in between.
+    """
+    if deployed.settings.storage.url:
+        from adapters.storage.postgres import PostgresDatabase
+
+        database: Database = await PostgresDatabase.open(_server(deployed))
+    else:
+        from adapters.storage.sqlite import SqliteDatabase
+
+        database = await SqliteDatabase.open(deployed.threads_file)
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+def claims_of(deployed: Deployment, locks: Path) -> Claims:
+    """Return the claims of all processes that share the storage; nothing is opened yet.
+
+    Args:
+        deployed: The deployment.
+        locks: The folder of lock files, if there is no server.
+    """
+    if not deployed.settings.storage.url:
+        return FileClaims(locks)
+    from adapters.storage.postgres_claims import PostgresClaims
+
+    return PostgresClaims(_server(deployed))
+
+
+@asynccontextmanager
+async def open_saver(deployed: Deployment, database: Database) -> AsyncGenerator[BaseCheckpointSaver[str]]:
+    """Open LangGraph's saver of checkpoints beside the tables.
+
+    Args:
+        deployed: The deployment.
+        database: Its tables, open.
+
+    Raises:
+        ThreadError: The storage cannot be used.
+    """
+    async with AsyncExitStack() as opened:
+        if deployed.settings.storage.url:
+            from adapters.checkpoints.postgres import PruningPostgresSaver
+            from adapters.storage.postgres import PostgresDatabase
+
+            assert isinstance(database, PostgresDatabase)  # noqa: S101  # opened by the same settings
+            saver = PruningPostgresSaver(database)
+            await saver.setup()
+            yield saver
+        else:
+            from adapters.checkpoints import sqlite
+
+            yield await opened.enter_async_context(sqlite.open_saver(deployed.threads_file))
+
+
+def hand_offs_place(deployed: Deployment) -> Place:
+    """Return where hand-offs are kept; nothing is opened or made yet."""
+    if deployed.settings.storage.url:
+        return _HandOffsTable(deployed)
+    from adapters.hand_off.outbox import OutboxFile
+
+    return OutboxFile(_hand_offs_file(deployed))
+
+
+class _HandOffsTable:
+    """The table of hand-offs on the server of the conversations."""
+
+    def __init__(self, deployed: Deployment) -> None:
+        self._deployed = deployed
+
+    async def exists(self) -> bool:
+        return True
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[Database]:
+        async with open_database(self._deployed) as database:
+            yield database
+
+
+def _hand_offs_file(deployed: Deployment) -> Path:
+    return deployed.folder / "hand_offs.db"
+
+
+def _server(deployed: Deployment) -> Server:
+    from importlib.util import find_spec
+
+    if find_spec("psycopg_pool") is None:
+        raise ConfigError(
+            "GUARDIAN_DATABASE names a PostgreSQL server, and what connects to it is missing.",
+            "Install it: pip install 'guardian-assistant[postgres]'.",
+        )
+    from adapters.storage.postgres import Server, schema_of
+
+    return Server(deployed.settings.storage.url, schema_of(deployed.profile.name))

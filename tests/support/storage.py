@@ -1,0 +1,67 @@
+"""The storage of conversations as the product opens it, of either engine, for tests that bring their own graph."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adapters.storage.claims import Claims, FileClaims
+from adapters.storage.database import Database
+from assistant.turns.transcript import TurnStore
+
+
+@dataclass
+class Storage:
+    """Storage that is open.
+
+    Attributes:
+        database: The tables.
+        store: The transcript in them.
+        saver: LangGraph's.
+        claims: Of this process.
+    """
+
+    database: Database
+    store: TurnStore
+    saver: Any
+    claims: Claims
+
+
+@asynccontextmanager
+async def open_storage(data: Path, url: str = "", **claiming: float) -> AsyncGenerator[Storage]:
+    """Open a storage: a file of a folder, or a schema of a server that bears the folder's name.
+
+    Args:
+        data: The folder.
+        url: Of the server; empty for a file.
+        claiming: Settings of the claims, in seconds; for a server.
+    """
+    if not url:
+        from adapters.checkpoints.sqlite import open_saver
+        from adapters.storage.sqlite import SqliteDatabase
+
+        file = data / "threads.db"
+        async with open_saver(file) as saver:
+            database = await SqliteDatabase.open(file)
+            try:
+                yield Storage(database, await TurnStore.within(database), saver, FileClaims(data / "locks"))
+            finally:
+                await database.close()
+        return
+    from adapters.checkpoints.postgres import PruningPostgresSaver
+    from adapters.storage.postgres import PostgresDatabase, Server
+    from adapters.storage.postgres_claims import PostgresClaims
+
+    server = Server(url, f"test_{data.name}")
+    tables = await PostgresDatabase.open(server)
+    claims = PostgresClaims(server, **claiming)
+    try:
+        saver = PruningPostgresSaver(tables)
+        await saver.setup()
+        yield Storage(tables, await TurnStore.within(tables), saver, claims)
+    finally:
+        await claims.close()
+        await tables.close()
