@@ -26,6 +26,7 @@ from assistant.turns.feedback import Feedback, FeedbackStore
 from assistant.turns.histories import Histories
 from assistant.turns.placement import STOPPED, place_message
 from assistant.turns.progress import phrases
+from assistant.turns.relay import Relay, Relaying
 from assistant.turns.running_turn import RunningTurn, Watcher, closing_error, end_turns, stop_error, tell_end
 from assistant.turns.shared_links import SharedConversation, SharedLinks
 from assistant.turns.transcript import (
@@ -109,6 +110,7 @@ class ServiceTables:
     histories: Histories
     links: SharedLinks
     budget: Budget
+    relay: Relay
 
 
 class Service:
@@ -135,13 +137,14 @@ class Service:
         self.list_resting = list_resting
         self.knowledge = knowledge
         self.desk = desk
+        self._live: dict[str, list[RunningTurn]] = {}
         self._runner = runner
         self._store = runner.store
         self._feedback = kept.feedback
         self._histories = kept.histories
         self._links = kept.links
         self._budget = kept.budget
-        self._live: dict[str, list[RunningTurn]] = {}
+        self._others = Relaying(kept.relay, runner.store, self._live_of, self._stop)
         self._closed = False
         self.watchers: list[Watcher] = []
 
@@ -260,15 +263,34 @@ class Service:
             await self.turns(caller, thread)  # whether there is such a conversation
             return None
         await self._budget.check(caller.name, caller.address)
+        return self._begin_resuming(caller, thread, turn)
+
+    async def join(self, caller: Caller, thread: str) -> RunningTurn | None:
+        """Return the newest turn of a conversation that runs, in this process or in another; `None` if there is none.
+
+        If the other process dies, the turn goes on in this one.
+        """
+        if (live := self.live(caller, thread)) is not None:
+            return live
+        inner = self._inner(caller, thread)
+        turn = await self._store.unfinished(inner)
+        if turn is None or not await self._runner.is_running(inner):
+            return self.live(caller, thread)
+        live = self._begin_resuming(caller, thread, turn)
+        live.lasting = True
+        return live
+
+    def _begin_resuming(self, caller: Caller, thread: str, turn: Turn) -> RunningTurn:
         if (live := self.live(caller, thread)) is not None:  # begun while the storage was asked
             return live
+        inner = self._inner(caller, thread)
         live = RunningTurn(thread, turn.turn_id, turn.question, self.watchers, role=caller.role)
 
         async def run() -> StructuredAgentResult:
             live.tell(TurnStarted(turn_id=live.turn_id, thread_id=thread))
             context = self.deployed.build_context(role=caller.role)
             counted = partial(self._count_cost, caller)
-            raw = await self._runner.resume(inner, context=context, on_event=live.tell, on_calls=counted)
+            raw = await self._runner.resume(inner, context=context, on_event=live.tell, on_calls=counted, patient=True)
             if raw is None:  # another process finished it meanwhile
                 done = await self._store.find(inner, turn.turn_id)
                 raw = done.result if done is not None else None
@@ -313,7 +335,9 @@ class Service:
 
         The question stays on record with a result that says it was stopped. Messages that wait behind it stop, too.
         """
-        inner = self._inner(caller, thread)
+        return await self._stop(self._inner(caller, thread))
+
+    async def _stop(self, inner: str) -> bool:
         recorded = asyncio.Event()
         lives = list(self._live.get(inner, []))
         for live in lives:
@@ -335,7 +359,7 @@ class Service:
             answer_text=phrases(language)["stopped"],
             block_reason=STOPPED,
         )
-        return await self._runner.abandon(inner, result.model_dump(mode="json"))
+        return await self._others.abandon(self._runner, inner, turn.turn_id, result.model_dump(mode="json"))
 
     # ---------------------------------------------------------------------------------------------- conversations
 
@@ -507,10 +531,12 @@ class Service:
         self._closed = True
         tasks = self._tasks()
         if not tasks:
+            await self._others.close()
             return 0
         await asyncio.wait(tasks, timeout=seconds)
         late = [(inner, live) for inner, lives in self._live.items() for live in lives if live.running]
         await end_turns([live for _, live in late], closing_error())
+        await self._others.close()
         return sum([await self._is_unfinished(inner, live.turn_id) for inner, live in late])
 
     async def _is_unfinished(self, inner: str, turn_id: str) -> bool:
@@ -525,6 +551,9 @@ class Service:
         result = StructuredAgentResult.model_validate({**raw, "thread_id": live.thread})
         for watcher in self.watchers:
             watcher(live, TurnEnded(turn_id=result.turn_id, result=result))
+
+    def _live_of(self) -> Mapping[str, Sequence[RunningTurn]]:
+        return self._live
 
     def _tasks(self) -> list[asyncio.Task[StructuredAgentResult]]:
         return [live.task for lives in self._live.values() for live in lives if live.task and live.running]
@@ -547,6 +576,8 @@ class Service:
         live.watch(task)
         # Of two turns of one conversation the newer waits for the older.
         self._live.setdefault(inner, []).append(live)
+
+        self._others.look_after(inner, live)
 
         def forget(_: object) -> None:
             if not task.cancelled():
@@ -596,6 +627,7 @@ async def open_service(deployed: Deployment) -> AsyncGenerator[Service]:
             await Histories.share(runner.store),
             await SharedLinks.share(runner.store),
             await share_budget(deployed, runner.store),
+            await Relay.share(runner.store),
         )
         desk = await desk_over(deployed, runner.store, kept.feedback, ports.sink)
         service = Service(deployed, runner, knowledge, kept, desk, ports.list_resting)

@@ -187,3 +187,14 @@ def postgres_server() -> Iterator[str]:
 
     with postgres_server() as address:
         yield address
+
+
+@pytest.fixture
+def database_url(tmp_path_factory: pytest.TempPathFactory, postgres_server: str) -> str:
+    """Return the address of a database of the test's own, which is empty."""
+    import psycopg
+
+    name = tmp_path_factory.mktemp("own").name
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    return postgres_server.replace("@/postgres", f"@/{name}")

@@ -51,6 +51,14 @@ class Claims(Protocol):
         """End a claim; a claim that is over stays so."""
         ...
 
+    async def is_held(self, name: str) -> bool:
+        """Return whether something has a holder now, in whichever process.
+
+        Raises:
+            ThreadError: The storage failed.
+        """
+        ...
+
     async def close(self) -> None:
         """End all claims of this object."""
         ...
@@ -116,6 +124,12 @@ class FileClaims:
     async def release(self, claim: Claim) -> None:
         if (lock := self._held.pop(claim.name, None)) is not None:
             await asyncio.to_thread(lock.release)
+
+    async def is_held(self, name: str) -> bool:
+        claim = await self.take(name)
+        if claim is not None:
+            await self.release(claim)
+        return claim is None
 
     async def close(self) -> None:
         while self._held:

@@ -53,6 +53,15 @@ SELECT count(pg_terminate_backend(s.pid)) FROM pg_stat_activity AS s WHERE s.app
 """
 
 
+_HELD: Final = """
+SELECT EXISTS (
+    SELECT 1 FROM pg_locks AS l WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND ((l.classid::bigint << 32) | l.objid::bigint) = %(key)s
+)
+"""
+
+
 class PostgresClaims:
     """The claims of one process; see `Claims`.
 
@@ -112,6 +121,12 @@ class PostgresClaims:
                 return Claim(name, rows[0][0], token)
             await self._end_silent(session, name)
         return None
+
+    async def is_held(self, name: str) -> bool:
+        with self._server.errors_as_ours():
+            session = await self._connect()
+            [(held,)] = await (await session.execute(_HELD, {"key": _key_of(self._server.schema, name)})).fetchall()
+        return held
 
     async def release(self, claim: Claim) -> None:
         session = self._held.pop(claim.name, None)

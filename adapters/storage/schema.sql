@@ -116,6 +116,22 @@ CREATE TABLE model_costs (
     PRIMARY KEY (day, who, currency)
 );
 
+CREATE UNLOGGED TABLE wishes (             -- of running turns alone: a crash of the server ends these, too
+    thread_id text COLLATE "C" NOT NULL,
+    turn_id   text COLLATE "C" NOT NULL,
+    wish      text NOT NULL,
+    PRIMARY KEY (thread_id, turn_id, wish)
+);
+
+CREATE UNLOGGED TABLE relayed_events (
+    thread_id text COLLATE "C" NOT NULL,
+    turn_id   text COLLATE "C" NOT NULL,
+    run       text COLLATE "C" NOT NULL,
+    number    integer NOT NULL,
+    event     text NOT NULL,
+    PRIMARY KEY (thread_id, turn_id, run, number)
+);
+
 CREATE TABLE hand_offs (
     thread_id    text COLLATE "C" NOT NULL,
     turn_id      text COLLATE "C" NOT NULL,

@@ -186,6 +186,10 @@ class TurnRunner:
                 except _TakenOver:
                     # Another process finishes the turn: its result is this one's, too.
                     continue
+                except ThreadBusy:
+                    # This very turn may run in another process, for however long it takes.
+                    if await self._record(thread_id, turn_id, text) is None:
+                        raise
 
     async def _run(
         self,
@@ -224,6 +228,7 @@ class TurnRunner:
         context: BaseModel | None = None,
         on_event: OnEvent | None = None,
         on_calls: OnCalls | None = None,
+        patient: bool = False,
     ) -> Json | None:
         """Finish a conversation's half-finished turn and return its result; `None` if there is none.
 
@@ -232,21 +237,36 @@ class TurnRunner:
             context: The settings, if the turn's original ones can no longer be read.
             on_event: Called as nodes begin and end.
             on_calls: As in `run`.
+            patient: Whether to wait for a turn that another process runs, for however long that takes.
 
         Raises:
             ThreadBusy: The turn is not half-finished but running, and was not done within `wait_s`.
             ThreadError: The storage failed; nothing is lost.
         """
         check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
-        async with self._alone(thread_id, self._wait_s):
-            return await self._finish_earlier(thread_id, context, on_event, on_calls)
+        while True:
+            try:
+                async with self._alone(thread_id, self._wait_s):
+                    return await self._finish_earlier(thread_id, context, on_event, on_calls)
+            except ThreadBusy:
+                if not patient:
+                    raise
 
-    async def abandon(self, thread_id: str, result: Json) -> bool:
+    async def is_running(self, thread_id: str) -> bool:
+        """Return whether a conversation's unfinished turn runs now, in whichever process, and is not half-finished.
+
+        Raises:
+            ThreadError: The storage failed.
+        """
+        return await self._claims.is_held(thread_id)
+
+    async def abandon(self, thread_id: str, result: Json, *, wait_s: float | None = None) -> bool:
         """End a conversation's half-finished turn without finishing it: the question stays on record with this result.
 
         Args:
             thread_id: The conversation.
             result: A `StructuredAgentResult` as JSON; the ids are written into it.
+            wait_s: How long to wait for the turn's end, if it runs, in seconds; by default as a message waits.
 
         Returns:
             Whether there was such a turn.
@@ -256,7 +276,7 @@ class TurnRunner:
             ThreadError: The storage failed.
         """
         check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
-        async with self._alone(thread_id, self._wait_s):
+        async with self._alone(thread_id, self._wait_s if wait_s is None else wait_s):
             turn = await self.store.unfinished(thread_id)
             if turn is None:
                 return False

@@ -36,14 +36,26 @@ class RunningTurn:
         self.task: asyncio.Task[StructuredAgentResult] | None = None
         self._watchers = watchers
         self._events: list[TurnEvent] = []
+        self._ran = False
         self._news = asyncio.Event()
 
     def tell(self, event: TurnEvent) -> None:
         """Pass an event on to all followers."""
         self._events.append(event)
+        self._ran = self._ran or event.kind == "node_started"
         for watcher in self._watchers:
             watcher(self, event)
         self._wake()
+
+    def relay(self, event: TurnEvent) -> None:
+        """Pass an event on that happened in another process, where the watchers were told of it."""
+        self._events.append(event)
+        self._wake()
+
+    @property
+    def events(self) -> Sequence[TurnEvent]:
+        """What was told so far."""
+        return self._events
 
     def _wake(self) -> None:
         self._news.set()
@@ -89,8 +101,8 @@ class RunningTurn:
 
     @property
     def ran(self) -> bool:
-        """Whether any of its nodes ran here; false for a turn that ran before."""
-        return any(event.kind == "node_started" for event in self._events)
+        """Whether any of its nodes ran here; false for a turn that ran before, or runs in another process."""
+        return self._ran
 
     async def follow(self) -> AsyncGenerator[TurnEvent]:
         """Yield all events, past ones first; the last is `TurnEnded`.

@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from tests.support.storage import Storage, open_storage
@@ -21,14 +20,6 @@ def engine(request: pytest.FixtureRequest) -> str:
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of the test's own, whose name no other test of this session has."""
     return tmp_path_factory.mktemp("data")
-
-
-@pytest.fixture
-def database_url(data: Path, postgres_server: str) -> str:
-    """Return the address of a database of the test's own, which is empty."""
-    with psycopg.connect(postgres_server, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "own_{data.name}"'.encode())
-    return postgres_server.replace("@/postgres", f"@/own_{data.name}")
 
 
 @pytest.fixture

@@ -330,7 +330,7 @@ class ChatPage:
 
     async def _draw(self, visit: _Visit) -> tuple[Changes, RunningTurn | None]:
         """Return the page as the conversation is now, and the turn that it shows as running."""
-        look, live = visit.look, self._find_running(visit)
+        look, live = visit.look, await self._find_running(visit)
         turns = await self._turns(visit)
         if visit.find:
             threads = await visit.service.find_threads(visit.caller, visit.find)
@@ -399,9 +399,9 @@ class ChatPage:
         except (UnknownThread, InputError):
             return []  # not asked yet, deleted, somebody else's, or no id at all
 
-    def _find_running(self, visit: _Visit) -> RunningTurn | None:
+    async def _find_running(self, visit: _Visit) -> RunningTurn | None:
         try:
-            return visit.service.live(visit.caller, visit.conversation) if visit.conversation else None
+            return await visit.service.join(visit.caller, visit.conversation) if visit.conversation else None
         except (UnknownThread, InputError):
             return None  # somebody else's, or an id that no conversation can have
 

@@ -1,0 +1,104 @@
+"""Two servers over one storage, of either engine: what one does for the callers of the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from assistant.deployment import deployment
+from assistant.service import Caller, Question, Service, open_service
+from assistant.turns.events import TurnEvent
+from assistant.turns.running_turn import RunningTurn
+from contracts.enums import Outcome
+from contracts.errors import TurnStopped
+from tests.support.cli_helpers import QUESTION, Desk
+from tests.support.wire.server_process import FakeServer, fake_server
+
+ANNA = Caller("anna")
+ASKED = Question(QUESTION, thread="t", turn_id="1")
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[FakeServer]:
+    with fake_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def shared(request: pytest.FixtureRequest, desk: Desk, model: FakeServer) -> Desk:
+    """A desk with a language model and a storage that both servers use."""
+    model.reset()
+    url = request.getfixturevalue("database_url") if request.param == "postgres" else ""
+    return desk.having(
+        GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=model.url, OPENAI_API_KEY="none", GUARDIAN_DATABASE=url
+    )
+
+
+@asynccontextmanager
+async def open_two(desk: Desk) -> AsyncGenerator[tuple[Service, Service]]:
+    deployed = deployment(environment=desk.environment)
+    async with open_service(deployed) as one, open_service(deployed) as other:
+        yield one, other
+
+
+async def see(live: RunningTurn, node: str) -> list[TurnEvent]:
+    """Follow a turn until a node has begun, and return what was told until then."""
+    told: list[TurnEvent] = []
+    async with asyncio.timeout(60):
+        async for event in live.follow():
+            told.append(event)
+            if event.kind == "node_started" and event.node == node:
+                return told
+    raise AssertionError(f"{node} never began: {told}")
+
+
+async def test_a_turn_is_followed_and_its_message_answered_at_another_server(shared: Desk, model: FakeServer) -> None:
+    """Both see the same nodes, one of them runs them, and both get the one answer."""
+    async with open_two(shared) as (one, other):
+        with model.held():
+            first = one.begin(ANNA, ASKED)
+            begun = await see(first, "sgr_plan")
+            again = other.begin(ANNA, ASKED)
+            joined = await other.join(ANNA, "t")
+            assert joined is again
+            assert await see(again, "sgr_plan") == begun
+            assert not again.ran
+        results = await asyncio.gather(first.result(), again.result())
+        assert results[0] == results[1]
+        assert results[0].outcome is Outcome.ANSWERED
+        assert len(await other.turns(ANNA, "t")) == 1
+
+
+async def test_a_turn_of_another_server_is_shown_and_stopped(shared: Desk, model: FakeServer) -> None:
+    """Whoever opens its conversation elsewhere sees it run; stopped there, it is over for all, and on record as stopped."""
+    async with open_two(shared) as (one, other):
+        with model.held():
+            first = one.begin(ANNA, ASKED)
+            await see(first, "sgr_plan")
+            shown = await other.join(ANNA, "t")
+            assert shown is not None
+            await see(shown, "sgr_plan")
+            assert await other.stop(ANNA, "t")
+            for live in (first, shown):
+                with pytest.raises(TurnStopped):
+                    await live.result()
+        [turn] = await one.turns(ANNA, "t")
+        assert turn.result
+        assert turn.result["block_reason"] == "stopped"
+        assert await other.join(ANNA, "t") is None
+        assert not await other.stop(ANNA, "t")
+
+
+async def test_a_half_finished_turn_that_nobody_runs_is_not_joined(shared: Desk, model: FakeServer) -> None:
+    """It waits for its user, as ever, and any server finishes it."""
+    async with open_two(shared) as (one, other):
+        with model.held():
+            async with one.asking(ANNA, ASKED) as live:
+                await see(live, "sgr_plan")
+        assert await other.join(ANNA, "t") is None
+        resumed = await other.resume(ANNA, "t")
+        assert resumed is not None
+        assert (await resumed.result()).outcome is Outcome.ANSWERED
