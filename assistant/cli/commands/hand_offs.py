@@ -39,7 +39,10 @@ async def _send(deployed: Deployment) -> None:
             "No destination for hand-offs is set.",
             "Set GUARDIAN_HANDOFF_TO to a folder or to the address of a webhook.",
         )
-    await taking.send_kept(all_of_them=True)
+    try:
+        await taking.send_kept(all_of_them=True)
+    finally:
+        await taking.close()
 
 
 def _print(entries: list[OutboxEntry]) -> None:

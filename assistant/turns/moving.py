@@ -1,0 +1,191 @@
+"""A copy of all conversations from one storage into another, one conversation at a time.
+
+A conversation counts as moved when its transcript is in the other storage, and that is written last. So what was broken off
+is begun again with the next run, and what is complete is left alone. Nothing is deleted where the conversations come from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
+
+from adapters.storage.claims import hold_claim
+from contracts.errors import ThreadBusy
+
+if TYPE_CHECKING:
+    from adapters.hand_off.outbox import Place
+    from adapters.storage.claims import Claims
+    from adapters.storage.database import Database
+
+_WAIT_S: Final = 1.0
+"""How long a conversation that is in use is waited for, in seconds."""
+_TURNS: Final = (
+    "thread_id, number, turn_id, status, question, context, result, started_at, finished_at",
+    "turns",
+)
+_BESIDE: Final = (
+    ("thread_id, title, pinned", "labels"),
+    ("thread_id, turn_id, rating, comment, at", "feedback"),
+    ("thread_id, key, at", "histories"),
+    ("thread_id, turn_id, handled, note, case_id, who, at", "reviews"),
+    ("digest, thread_id, turns, role, until, begun", "links"),
+)
+"""Columns of the tables beside the transcript, and the tables."""
+_HAND_OFFS: Final = (
+    "thread_id, turn_id, key, kept_at, ticket, tries, refused, why, delivered_at, delivered_to",
+    "hand_offs",
+)
+_WHOLE: Final = (("at, who, what", "looks"), ("day, who, amount, currency", "model_costs"))
+"""Tables that belong to no conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """One storage, open.
+
+    Attributes:
+        database: The tables of conversations, all made.
+        saver: LangGraph's.
+        claims: Of this process.
+        hand_offs: Where hand-offs are kept.
+    """
+
+    database: Database
+    saver: Any
+    claims: Claims
+    hand_offs: Place
+
+
+@dataclass
+class Moved:
+    """What became of the conversations.
+
+    Attributes:
+        moved: Those that were copied now.
+        there: Those that were complete in the other storage before.
+        left: Those that were left alone, each with why: `busy` if a turn runs in it, `differs` if the other storage has
+            other turns of it.
+    """
+
+    moved: list[str] = field(default_factory=list[str])
+    there: list[str] = field(default_factory=list[str])
+    left: dict[str, str] = field(default_factory=dict[str, str])
+
+
+async def move_all(source: Store, target: Store, on_step: Callable[[int, int], None]) -> Moved:
+    """Copy every conversation that is not complete in the target.
+
+    Args:
+        source: Where they are.
+        target: Where they go to.
+        on_step: Called with how many conversations are done, and of how many.
+
+    Raises:
+        ThreadError: A storage failed; the next run goes on from there.
+    """
+    told = Moved()
+    rows = await source.database.rows("SELECT DISTINCT thread_id FROM turns ORDER BY thread_id")
+    threads = [str(thread) for (thread,) in rows]
+    for number, thread_id in enumerate(threads):
+        on_step(number, len(threads))
+        try:
+            async with _hold(source, thread_id), _hold(target, thread_id):
+                await _move(source, target, thread_id, told)
+        except ThreadBusy:
+            told.left[thread_id] = "busy"
+    for columns, table in _WHOLE:
+        await _copy_new(source.database, target.database, columns, table)
+    if await source.hand_offs.exists():
+        # Also those of conversations that are in LangGraph's own server, or have been deleted.
+        async with source.hand_offs.open() as kept, target.hand_offs.open() as taking:
+            await _copy_new(kept, taking, *_HAND_OFFS)
+    on_step(len(threads), len(threads))
+    return told
+
+
+async def _move(source: Store, target: Store, thread_id: str, told: Moved) -> None:
+    here = await _rows_of(source.database, *_TURNS, thread_id)
+    there = await _rows_of(target.database, *_TURNS, thread_id)
+    if there == here:
+        told.there.append(thread_id)
+        return
+    if there and there != here[: len(there)]:
+        told.left[thread_id] = "differs"
+        return
+    await target.saver.adelete_thread(thread_id)
+    await _copy_checkpoints(source.saver, target.saver, thread_id)
+    for columns, table in _BESIDE:
+        await _replace(
+            target.database, columns, table, await _rows_of(source.database, columns, table, thread_id), thread_id
+        )
+    await _replace(target.database, *_TURNS, here, thread_id)
+    told.moved.append(thread_id)
+
+
+async def _copy_checkpoints(source: Any, target: Any, thread_id: str) -> None:
+    found = [one async for one in source.alist({"configurable": {"thread_id": thread_id}})]
+    for one in sorted(found, key=lambda item: item.checkpoint["id"]):
+        place = one.config["configurable"]
+        parent = one.parent_config["configurable"]["checkpoint_id"] if one.parent_config else None
+        namespace = {"thread_id": thread_id, "checkpoint_ns": place.get("checkpoint_ns", "")}
+        metadata = {name: value for name, value in one.metadata.items() if name not in {"thread_id", "checkpoint_ns"}}
+        stored = await target.aput(
+            {"configurable": {**namespace, "checkpoint_id": parent}},
+            one.checkpoint,
+            metadata,
+            one.checkpoint["channel_versions"],
+        )
+        pending: list[tuple[str, str, Any]] = one.pending_writes or []
+        for task, writes in groupby(pending, key=lambda write: write[0]):
+            await target.aput_writes(stored, [(channel, value) for _, channel, value in writes], task)
+
+
+async def _rows_of(database: Database, columns: str, table: str, thread_id: str) -> list[tuple[Any, ...]]:
+    order = "number" if table == "turns" else "1, 2"
+    return await database.rows(
+        f"SELECT {columns} FROM {table} WHERE thread_id = :thread ORDER BY {order}",  # noqa: S608  # names of ours
+        thread=thread_id,
+    )
+
+
+async def _replace(
+    database: Database, columns: str, table: str, rows: Sequence[tuple[Any, ...]], thread_id: str
+) -> None:
+    await database.rows(f"DELETE FROM {table} WHERE thread_id = :thread", thread=thread_id)  # noqa: S608  # a name of ours
+    for row in rows:
+        await _insert(database, columns, table, row)
+
+
+async def _insert(database: Database, columns: str, table: str, row: Sequence[Any]) -> None:
+    names = columns.split(", ")
+    values = ", ".join(f":{name}" for name in names)
+    await database.rows(
+        f"INSERT INTO {table} ({columns}) VALUES ({values}) ON CONFLICT DO NOTHING",  # noqa: S608  # names of ours
+        **dict(zip(names, row, strict=True)),
+    )
+
+
+async def _copy_new(source: Database, target: Database, columns: str, table: str) -> None:
+    """Copy the rows of a table that the other one does not have; of the others, the target's stay."""
+    there = set(await target.rows(f"SELECT {columns} FROM {table}"))  # noqa: S608  # names of ours
+    for row in await source.rows(f"SELECT {columns} FROM {table}"):  # noqa: S608  # names of ours
+        if row not in there:
+            await _insert(target, columns, table, row)
+
+
+@asynccontextmanager
+async def _hold(store: Store, thread_id: str) -> AsyncGenerator[None]:
+    """Keep turns out of a conversation in one storage.
+
+    Raises:
+        ThreadBusy: One runs.
+    """
+    deadline = asyncio.get_running_loop().time() + _WAIT_S
+    async with hold_claim(store.claims, thread_id, deadline) as claim:
+        if claim is None:
+            raise ThreadBusy(f"A turn is running in conversation {thread_id!r}.", "Give the command again later.")
+        yield

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from adapters.storage.claims import FileClaims
+from tests.support.cli_helpers import QUESTION, Desk
+
+PERSON = "I want to talk to a person"
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A desk with an index and no conversations, for copying only."""
+    place = tmp_path_factory.mktemp("shelf")
+    desk = Desk(place / "data", place)
+    desk.index()
+    return desk
+
+
+@pytest.fixture
+def desk(shelf: Desk, tmp_path: Path) -> Desk:
+    """A desk with two conversations in its file, one with a hand-off that nobody has taken, and one half-finished turn."""
+    desk = shelf.copied(tmp_path / "data")
+    assert desk.result(QUESTION, "--thread", "one")["outcome"] == "answered"
+    assert desk.result(PERSON, "--thread", "two")["outcome"] == "handed_off"
+    assert desk.result(QUESTION, "--thread", "half")["outcome"] == "answered"
+    with closing(sqlite3.connect(desk.folder / "threads.db")) as database, database:
+        database.execute(
+            "UPDATE turns SET status = 'running', result = NULL, finished_at = NULL WHERE thread_id = 'half'"
+        )
+    return desk
+
+
+def look(desk: Desk) -> dict[str, Any]:
+    """Return all that the commands show of conversations."""
+    told = {thread: json.loads(desk.here("threads", "show", thread, "--json").out) for thread in ("one", "two", "half")}
+    hand_offs = json.loads(desk.here("hand-offs", "list", "--json").out)
+    return told | {"list": json.loads(desk.here("threads", "list", "--json").out), "hand-offs": hand_offs}
+
+
+def test_conversations_go_to_a_server_and_back_with_all_that_belongs_to_them(
+    desk: Desk, database_url: str, tmp_path: Path
+) -> None:
+    """The same is shown in both storages; a half-finished turn is finished in the other; a second run has nothing to do."""
+    server = desk.having(GUARDIAN_DATABASE=database_url)
+    before = look(desk)
+    moved = desk.here("move", "--to", database_url)
+    assert (moved.code, moved.out.splitlines()[0]) == (0, "Moved: 3, there before: 0, left alone: 0.")
+    assert look(server) == before == look(desk)
+    again = json.loads(desk.here("move", "--to", database_url, "--json").out)
+    assert again == {"moved": [], "there": ["half", "one", "two"], "left": {}}
+    # As if it had been broken off: the transcript is written last.
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(f"DELETE FROM guardian_{desk.folder.name}.turns WHERE thread_id = 'one'".encode())  # noqa: S608  # a name of ours
+    assert json.loads(desk.here("move", "--to", database_url, "--json").out)["moved"] == ["one"]
+    assert look(server) == before
+    assert server.here("threads", "resume", "half").code == 0
+    assert server.result("And who may do that?", "--thread", "one")["outcome"]
+    back = desk.copied(tmp_path / "back").having(GUARDIAN_DATABASE=database_url)
+    for file in back.folder.glob("*.db*"):
+        file.unlink()
+    assert back.here("move", "--to", "file").code == 0
+    assert look(back.having(GUARDIAN_DATABASE="")) == look(server)
+
+
+def test_what_is_in_use_or_differs_is_left_alone_and_told(desk: Desk, database_url: str) -> None:
+    """A conversation that has other turns there stays as it is in both places, and the command ends with 1."""
+    server = desk.having(GUARDIAN_DATABASE=database_url)
+    server.result("How bright is a reading lamp?", "--thread", "one")
+    there = json.loads(server.here("threads", "show", "one", "--json").out)
+    claims = FileClaims(desk.folder / "locks")
+    claim = asyncio.run(claims.take("half"))
+    assert claim is not None
+    moved = desk.here("move", "--to", database_url)
+    asyncio.run(claims.release(claim))
+    assert moved.code == 1
+    assert "one: the other storage has other turns of it" in moved.out
+    assert "half: a turn is running in it" in moved.out
+    assert json.loads(server.here("threads", "show", "one", "--json").out) == there
+    assert "two" in server.here("threads", "list").out
+
+
+@pytest.mark.parametrize(
+    ("to", "told"),
+    [
+        ("file", "are there already"),
+        ("mysql://x", "--to is not the address"),
+        ("postgresql://127.0.0.1:1/x", "cannot be reached"),
+    ],
+)
+def test_a_storage_that_cannot_be_is_refused(desk: Desk, to: str, told: str) -> None:
+    """The way out is said, and nothing is written."""
+    refused = desk.here("move", "--to", to)
+    assert refused.code != 0
+    assert told in refused.err
+    assert "→" in refused.err
