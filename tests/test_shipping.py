@@ -144,7 +144,7 @@ def test_the_wheel_holds_all_data_and_nothing_but_the_product(wheel: Path) -> No
         names = set(opened.namelist())
     assert {name.partition("/")[0] for name in names if ".dist-info" not in name} == set(PACKAGES)
     assert not [name for name in names if "__pycache__" in name or "test" in name.split("/")[0]]
-    suffixes = {".py", ".toml", ".txt", ".json", ".jsonl", ".css", ".js"}
+    suffixes = {".py", ".toml", ".txt", ".json", ".jsonl", ".css", ".js", ".sql"}
     packaged = [path for package in PACKAGES for path in (ROOT / package).rglob("*") if path.suffix in suffixes]
     wanted = {str(path.relative_to(ROOT)) for path in packaged}
     pages = [*(ROOT / "profiles").glob("*.toml"), *(ROOT / "knowledge").glob("*/*.md")]

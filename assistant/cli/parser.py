@@ -331,7 +331,7 @@ def _move(commands: _Commands) -> None:
         commands,
         "move",
         "copy all conversations into another storage: a PostgreSQL server, or the file",
-        ["guardian move --to postgresql://guardian:secret@db.example/guardian", "guardian move --to file"],
+        ["guardian move --to postgresql://keeper:secret@db.example/conversations", "guardian move --to file"],
         "It may be broken off and given again: what is complete there is left alone. Nothing is deleted where the\n"
         "conversations come from. The exit code is 1 if conversations were left alone.",
     )

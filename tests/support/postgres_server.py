@@ -1,7 +1,8 @@
-"""A real PostgreSQL with pgvector, out of a wheel."""
+"""A real PostgreSQL with pgvector, out of a wheel; or another one, at the address in TEST_POSTGRES, for its version."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import warnings
@@ -16,6 +17,9 @@ import pytest
 @contextmanager
 def postgres_server() -> Generator[str]:
     """Start a server and give its address; whoever connects there may do anything."""
+    if other := os.environ.get("TEST_POSTGRES"):
+        yield other
+        return
     # Not below pytest's folder: each session of pytest closes that to all but its owner, and where root runs the
     # tests, PostgreSQL runs as somebody else.
     folder = Path(tempfile.mkdtemp(prefix="postgres-"))

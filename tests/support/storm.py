@@ -111,7 +111,7 @@ async def _send(options: argparse.Namespace) -> None:
                 return claim and replace(claim, token="")
 
             storage.claims.take = take_without_a_token
-        graph = slow_graph(data, storage.saver, pause_s=0.005)
+        graph = slow_graph(data, storage.saver, pause_s=0.02)
         runner = TurnRunner(graph, storage.store, storage.claims, wait_s=10.0, context_type=Settings)
         left = [message for message in messages if tuple(message) not in done]
 
@@ -157,13 +157,14 @@ def rage(storm: Storm, data: Path, *, longest_s: float = 600.0) -> Outcome:
         if not running:
             break
         number = dice.choice(sorted(running))
-        if dice.random() < 0.5:
+        if dice.random() < 0.4:
             told.kills += 1
             running[number].send_signal(signal.SIGKILL)
         else:
             told.stops += 1
             running[number].send_signal(signal.SIGSTOP)
-            time.sleep(dice.uniform(0.0, 2.5 * SILENT_S))
+            # Half of them for long enough to be taken over, with what they were doing half done.
+            time.sleep(dice.uniform(0.0, 4.0 * SILENT_S))
             running[number].send_signal(signal.SIGCONT)
     for process in running.values():
         process.kill()
