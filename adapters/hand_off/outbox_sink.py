@@ -124,6 +124,7 @@ class OutboxSink:
             # Deleted with its conversation, or delivered by whoever had the claim before.
             if now is not None and now.delivered_at is None:
                 await self._send(now, deadline)
+            await self._claims.forget(claim)
 
     async def _send(self, entry: OutboxEntry, deadline: float) -> None:
         try:

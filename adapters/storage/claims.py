@@ -51,6 +51,10 @@ class Claims(Protocol):
         """End a claim; a claim that is over stays so."""
         ...
 
+    async def forget(self, claim: Claim) -> None:
+        """Keep nothing of what is claimed, which has been deleted; the claim itself lasts until it is released."""
+        ...
+
     async def is_held(self, name: str) -> bool:
         """Return whether something has a holder now, in whichever process.
 
@@ -124,6 +128,9 @@ class FileClaims:
     async def release(self, claim: Claim) -> None:
         if (lock := self._held.pop(claim.name, None)) is not None:
             await asyncio.to_thread(lock.release)
+
+    async def forget(self, claim: Claim) -> None:
+        """The file of a lock goes with its release."""
 
     async def is_held(self, name: str) -> bool:
         claim = await self.take(name)

@@ -122,6 +122,14 @@ class PostgresClaims:
             await self._end_silent(session, name)
         return None
 
+    async def forget(self, claim: Claim) -> None:
+        with self._server.errors_as_ours():
+            session = await self._connect()
+            await session.execute(
+                "DELETE FROM claims WHERE thread_id = %s AND epoch = %s AND token = %s",
+                (claim.name, claim.epoch, claim.token),
+            )
+
     async def is_held(self, name: str) -> bool:
         with self._server.errors_as_ours():
             session = await self._connect()

@@ -327,6 +327,8 @@ class TurnRunner:
         # The turns first: what is said of a turn is stored only while there is that turn, so nothing comes behind this.
         turns = await self.store.forget(thread_id)
         others = await self._forget(thread_id) if self._forget is not None else 0
+        if (claim := current_claim.get()) is not None:
+            await self._claims.forget(claim)
         if not turns and not others and not known:
             raise UnknownThread(f"There is no conversation {thread_id!r}.", "`guardian threads list` shows all.")
 
