@@ -46,8 +46,12 @@ _READS: Final = re.compile(r"\s*(SELECT|SHOW)\b", re.IGNORECASE)
 _REACH = "See that the server runs, and that the address, user, password and database in GUARDIAN_DATABASE are right"
 _KEPT = "what was finished until then is kept, and the next message or `guardian threads resume` goes on from there"
 _FAILURES: Final[tuple[tuple[tuple[str, ...], str, str], ...]] = (
-    (("28",), "it does not let this user in", f"{_REACH}."),
-    (("3D",), "it has no such database", "Create the database, or name another one in GUARDIAN_DATABASE."),
+    (("28", "authentication failed", "no pg_hba.conf entry"), "it does not let this user in", f"{_REACH}."),
+    (
+        ("3D", 'FATAL: database "'),
+        "it has no such database",
+        "Create the database, or name another one in GUARDIAN_DATABASE.",
+    ),
     (
         ("42501",),
         "this user has no right to do so",
@@ -59,7 +63,11 @@ _FAILURES: Final[tuple[tuple[tuple[str, ...], str, str], ...]] = (
         f"Name the server that may be written in GUARDIAN_DATABASE: this one is a replica, or read-only; {_KEPT}.",
     ),
     (("53100",), "its disk is full", f"Free some space on the server's disk; {_KEPT}."),
-    (("53", "54"), "it is at its limits", f"Raise max_connections, or stop what uses the server; {_KEPT}."),
+    (
+        ("53", "54", "too many clients", "too many connections"),
+        "it is at its limits",
+        f"Raise max_connections, or stop what uses the server; {_KEPT}.",
+    ),
     (("57014", "55P03"), "it took too long", f"See that the server is not overloaded and no table is locked; {_KEPT}."),
     (
         ("42P", "42703", "42883"),
@@ -68,7 +76,10 @@ _FAILURES: Final[tuple[tuple[tuple[str, ...], str, str], ...]] = (
     ),
     (("XX", "58"), "the server is damaged", "See the server's log, and restore a backup if its files are damaged."),
 )
-"""Beginnings of SQLSTATE, what that means, and what to do about it (PostgreSQL's documentation, appendix A)."""
+"""Beginnings of SQLSTATE (PostgreSQL's documentation, appendix A), what that means, and what to do about it.
+
+An error of connecting has no code, so some of its words stand beside the codes.
+"""
 
 
 def schema_of(profile: str) -> str:
@@ -162,7 +173,7 @@ class Server:
             text = text.replace(self._password, "***")
         text = text[:300].rstrip(".")
         for beginnings, meaning, way_out in _FAILURES:
-            if code.startswith(beginnings):
+            if code.startswith(beginnings) or (not code and any(words in text for words in beginnings[1:])):
                 return ThreadError(f"The conversations in {self.place} cannot be used: {meaning} ({text}).", way_out)
         return ThreadError(f"The conversations in {self.place} cannot be reached: {text}.", f"{_REACH}; {_KEPT}.")
 
@@ -192,13 +203,19 @@ class Server:
             raise self.failure(error) from None
 
 
-async def _check(connection: Connection) -> None:
-    """Find out whether a connection is still there before it is lent, without asking the server.
+async def check_connection(connection: Connection) -> None:
+    """Find out whether a connection is still there before it is used, without asking the server.
 
-    A server that ended it has said so, or hung up: something can be read, although nothing was asked.
+    A server that ended it has said so, or hung up: something can be read, although nothing was asked. While somebody waits
+    for an answer on it, nothing is read: they would wait for ever for what was taken from them.
+
+    Raises:
+        psycopg.OperationalError: It is gone.
     """
     import psycopg
 
+    if connection.lock.locked():
+        return
     readable, _, _ = select.select([connection.fileno()], [], [], 0)
     if readable:
         connection.pgconn.consume_input()
@@ -244,7 +261,7 @@ class PostgresDatabase:
                 open=False,
                 kwargs=server.options(),
                 configure=server.prepare,
-                check=_check,
+                check=check_connection,
                 timeout=_STATEMENT_S,
                 num_workers=1,
             )

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from adapters.storage.claims import Claim
-from adapters.storage.postgres import Server
+from adapters.storage.postgres import Server, check_connection
 
 if TYPE_CHECKING:
     import psycopg
@@ -95,8 +95,7 @@ class PostgresClaims:
             await self._session.close()
 
     async def take(self, name: str) -> Claim | None:
-        if name in self._taking or (name in self._held and not self._held[name].closed):
-            # A session's lock can be taken twice by the same session.
+        if name in self._taking:
             return None
         self._taking.add(name)
         try:
@@ -109,6 +108,9 @@ class PostgresClaims:
         asked = {"key": _key_of(self._server.schema, name), "name": name, "token": token, "holder": self.holder}
         with self._server.errors_as_ours():
             session = await self._connect()
+            if self._held.get(name) is session:
+                # A session's lock can be taken twice by the same session.
+                return None
             try:
                 rows = await (await session.execute(_TAKE, asked)).fetchall()
             except BaseException:
@@ -164,7 +166,14 @@ class PostgresClaims:
 
     async def _connect(self) -> Connection:
         """Return the session of the claims; one that is over has no locks any more, and a new one takes its place."""
+        import psycopg
+
         async with self._opening:
+            if self._session is not None and not self._session.closed:
+                try:
+                    await check_connection(self._session)
+                except psycopg.Error:
+                    await self._session.close()
             if self._session is None or self._session.closed:
                 self._session = await self._server.connect(application_name=self.holder)
                 await self._session.execute("SET lock_timeout = '5s'")
