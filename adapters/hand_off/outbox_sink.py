@@ -10,7 +10,7 @@ from typing import Final, Self
 from adapters.hand_off.delivery import Delivery, DeliveryChannel
 from adapters.hand_off.outbox import Outbox, OutboxEntry
 from adapters.models.retries import deadline_in
-from adapters.storage.claims import Claims, hold_claim
+from adapters.storage.claims import Claims, current_claim, hold_claim
 from contracts.enums import DeliveryStatus, FaultKind
 from contracts.errors import GuardianError, ServerFault
 from contracts.report import Receipt, Ticket
@@ -104,6 +104,8 @@ class OutboxSink:
             self._sending = asyncio.get_running_loop().create_task(self._send_kept_quietly())
 
     async def _send_kept_quietly(self) -> None:
+        # Begun by a turn, it may outlast it: what it writes is not the turn's.
+        current_claim.set(None)
         try:
             await self.send_kept()
         except Exception as error:  # noqa: BLE001  # nobody waits for this, and nothing is lost: all is kept
@@ -120,10 +122,14 @@ class OutboxSink:
                 if wait:
                     raise ServerFault("Another process is sending it.", kind=FaultKind.DEADLINE)
                 return
-            now = await self._outbox.find(entry.thread_id, entry.turn_id)
-            # Deleted with its conversation, or delivered by whoever had the claim before.
-            if now is not None and now.delivered_at is None:
-                await self._send(now, deadline)
+            writing = current_claim.set(claim)
+            try:
+                now = await self._outbox.find(entry.thread_id, entry.turn_id)
+                # Deleted with its conversation, or delivered by whoever had the claim before.
+                if now is not None and now.delivered_at is None:
+                    await self._send(now, deadline)
+            finally:
+                current_claim.reset(writing)
             await self._claims.forget(claim)
 
     async def _send(self, entry: OutboxEntry, deadline: float) -> None:

@@ -216,8 +216,9 @@ async def check_connection(connection: Connection) -> None:
 
     if connection.lock.locked():
         return
-    readable, _, _ = select.select([connection.fileno()], [], [], 0)
-    if readable:
+    poller = select.poll()
+    poller.register(connection.fileno(), select.POLLIN)
+    if poller.poll(0):
         connection.pgconn.consume_input()
         if connection.broken or connection.pgconn.status != psycopg.pq.ConnStatus.OK:
             raise psycopg.OperationalError("the server has closed the connection")

@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,16 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 
+from adapters.hand_off.folder import HandOffFolder
+from adapters.hand_off.outbox import Outbox
+from adapters.hand_off.outbox_sink import OutboxSink
 from adapters.storage.claims import Claim, current_claim, hold_claim
-from adapters.storage.database import Fenced
+from adapters.storage.database import Database, Fenced
 from adapters.storage.postgres import PostgresDatabase, Server
 from adapters.storage.postgres_claims import PostgresClaims
 from assistant.turns.runner import TurnRunner
 from contracts.errors import ThreadBusy
+from tests.support.hand_off.receiver import ticket
 from tests.support.kill_helpers import Turns, outcome_of
 from tests.support.kill_helpers_graph import NODES, Settings, quick_graph
 from tests.support.storage import Storage, open_storage
@@ -154,3 +160,30 @@ async def test_eight_first_starts_at_once_make_one_set_of_tables(data: Path, pos
     for database in opened:
         assert await database.rows("SELECT count(*) FROM schema_version") == [(1,)]
         await database.close()
+
+
+class _Beside:
+    """The table of hand-offs in a storage that is open."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    async def exists(self) -> bool:
+        return True
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[Database]:
+        yield self._storage.database
+
+
+async def test_what_a_turn_sends_later_does_not_end_with_its_claim(on_server: Storage, tmp_path: Path) -> None:
+    """Kept hand-offs that a turn begins to send are noted as delivered, also if its conversation is another's by then."""
+    outbox = Outbox(_Beside(on_server), "tests")
+    await outbox.keep(ticket("other"))
+    over = Claim("t", 1, "0" * 16)
+    current_claim.set(over)
+    async with OutboxSink(outbox, HandOffFolder(tmp_path / "desk"), on_server.claims), asyncio.timeout(30):
+        while (await outbox.entries())[0].delivered_at is None:
+            await asyncio.sleep(0.02)
+    assert current_claim.get() is over
+    assert await on_server.database.rows("SELECT count(*) FROM claims") == [(0,)]
