@@ -145,6 +145,8 @@ class Service:
         self._links = kept.links
         self._budget = kept.budget
         self._others = Relaying(kept.relay, runner.store, self._live_of, self._stop)
+        self._relay = kept.relay
+        runner.unwanted = self._result_of_unwanted
         self._closed = False
         self.watchers: list[Watcher] = []
 
@@ -268,7 +270,7 @@ class Service:
     async def join(self, caller: Caller, thread: str) -> RunningTurn | None:
         """Return the newest turn of a conversation that runs, in this process or in another; `None` if there is none.
 
-        If the other process dies, the turn goes on in this one.
+        It is only watched: if the other process dies, it stays half-finished until its user finishes it.
         """
         if (live := self.live(caller, thread)) is not None:
             return live
@@ -276,9 +278,16 @@ class Service:
         turn = await self._store.unfinished(inner)
         if turn is None or not await self._runner.is_running(inner):
             return self.live(caller, thread)
-        live = self._begin_resuming(caller, thread, turn)
+        if (live := self.live(caller, thread)) is not None:  # begun while the storage was asked
+            return live
+        live = RunningTurn(thread, turn.turn_id, turn.question, self.watchers, role=caller.role)
         live.lasting = True
-        return live
+
+        async def watch() -> StructuredAgentResult:
+            live.tell(TurnStarted(turn_id=live.turn_id, thread_id=thread))
+            return tell_end(live, await self._others.watch(self._runner, inner, live.turn_id))
+
+        return self._start(inner, live, watch())
 
     def _begin_resuming(self, caller: Caller, thread: str, turn: Turn) -> RunningTurn:
         if (live := self.live(caller, thread)) is not None:  # begun while the storage was asked
@@ -291,7 +300,7 @@ class Service:
             context = self.deployed.build_context(role=caller.role)
             counted = partial(self._count_cost, caller)
             raw = await self._runner.resume(inner, context=context, on_event=live.tell, on_calls=counted, patient=True)
-            if raw is None:  # another process finished it meanwhile
+            if raw is None or raw.get("turn_id") != turn.turn_id:  # another process finished it meanwhile
                 done = await self._store.find(inner, turn.turn_id)
                 raw = done.result if done is not None else None
             if raw is None:
@@ -333,25 +342,38 @@ class Service:
     async def stop(self, caller: Caller, thread: str) -> bool:
         """Stop a conversation's running or half-finished turn for good; return whether there was one.
 
-        The question stays on record with a result that says it was stopped. Messages that wait behind it stop, too.
+        The question stays on record with a result that says it was stopped. Messages that wait behind it in this process
+        stop, too; those that wait in another are answered.
         """
         return await self._stop(self._inner(caller, thread))
 
     async def _stop(self, inner: str) -> bool:
         recorded = asyncio.Event()
+        turn = await self._store.unfinished(inner)
+        if turn is not None:
+            # First of all: a message that waits elsewhere would otherwise finish the turn before it gets its own turn.
+            await self._others.want_stopped(inner, turn.turn_id)
         lives = list(self._live.get(inner, []))
         for live in lives:
             live.recorded = live.recorded or recorded
         try:
             await end_turns(lives, stop_error())
-            return await self._abandon(inner)
+            return await self._abandon(inner, turn)
         finally:
             recorded.set()
 
-    async def _abandon(self, inner: str) -> bool:
-        turn = await self._store.unfinished(inner)
+    async def _abandon(self, inner: str, turn: Turn | None) -> bool:
+        if turn is None:
+            turn = await self._store.unfinished(inner)
         if turn is None:
             return False
+        return await self._others.abandon(self._runner, inner, turn.turn_id, self._describe_stopped(turn))
+
+    async def _result_of_unwanted(self, turn: Turn) -> Json | None:
+        """Return what is recorded for an unfinished turn that somebody wants stopped; `None` for any other."""
+        return self._describe_stopped(turn) if await self._others.is_unwanted(turn.thread_id, turn.turn_id) else None
+
+    def _describe_stopped(self, turn: Turn) -> Json:
         language = message_language(turn.question, self.deployed.profile)
         result = StructuredAgentResult(
             language=language,
@@ -359,7 +381,7 @@ class Service:
             answer_text=phrases(language)["stopped"],
             block_reason=STOPPED,
         )
-        return await self._others.abandon(self._runner, inner, turn.turn_id, result.model_dump(mode="json"))
+        return result.model_dump(mode="json")
 
     # ---------------------------------------------------------------------------------------------- conversations
 
@@ -476,6 +498,7 @@ class Service:
 
         A conversation with a running turn stays until the next time.
         """
+        await self._relay.sweep()
         return await delete_expired(self._runner, self.deployed.settings.callers.keep_days, self._store.now())
 
     async def search(
@@ -537,7 +560,8 @@ class Service:
         late = [(inner, live) for inner, lives in self._live.items() for live in lives if live.running]
         await end_turns([live for _, live in late], closing_error())
         await self._others.close()
-        return sum([await self._is_unfinished(inner, live.turn_id) for inner, live in late])
+        # What only follows a turn of another process leaves nothing.
+        return sum([await self._is_unfinished(inner, live.turn_id) for inner, live in late if live.ran])
 
     async def _is_unfinished(self, inner: str, turn_id: str) -> bool:
         try:

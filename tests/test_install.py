@@ -194,6 +194,7 @@ def test_make_alone_lists_every_target() -> None:
         "studio",
         "test",
         "weights",
+        "storm",
         "check",
         "docs",
         "eval",

@@ -116,20 +116,28 @@ class PruningPostgresSaver(AsyncPostgresSaver):
         self._database = database
 
     async def setup(self) -> None:
+        if await self._is_set_up():
+            return
         server = self._database.server
-        with server.errors_as_ours():
-            async with await server.connect() as connection, alone_in_setup(connection):
-                await super().setup()
+        async with server.answering(), await server.connect() as connection, alone_in_setup(connection, server):
+            await super().setup()
+
+    async def _is_set_up(self) -> bool:
+        """Return whether all of LangGraph's migrations were made."""
+        if not await self._database.rows("SELECT 1 WHERE to_regclass('checkpoint_migrations') IS NOT NULL"):
+            return False
+        [(newest,)] = await self._database.rows("SELECT max(v) FROM checkpoint_migrations")
+        return newest is not None and newest >= len(self.MIGRATIONS) - 1
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncGenerator[Any]:
         del pipeline
-        with self._database.server.errors_as_ours():
-            async with (
-                self._database.pool.connection() as connection,
-                connection.cursor(binary=True, row_factory=dict_row) as cursor,
-            ):
-                yield cursor
+        async with (
+            self._database.server.answering(),
+            self._database.pool.connection() as connection,
+            connection.cursor(binary=True, row_factory=dict_row) as cursor,
+        ):
+            yield cursor
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a checkpoint, and have later ids rise above the thread's newest one in the same namespace."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -15,6 +16,8 @@ from adapters.storage.lock import ProcessLock
 
 _FIRST_POLL_S: Final = 0.01
 _SLOWEST_POLL_S: Final = 0.2
+_LOOKS: Final = 4
+_BETWEEN_LOOKS_S: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +103,19 @@ async def _take(claims: Claims, name: str) -> Claim | None:
     try:
         return await asyncio.shield(taking)
     except asyncio.CancelledError:
-        await asyncio.wait([taking])
-        if not taking.cancelled() and taking.exception() is None and (claim := taking.result()) is not None:
-            await claims.release(claim)
+        # Not awaited here: whoever is cancelled once may be cancelled again.
+        taking.add_done_callback(lambda _: _release_unwanted(claims, taking))
         raise
+
+
+_releasing: set[asyncio.Future[None]] = set()
+
+
+def _release_unwanted(claims: Claims, taking: asyncio.Future[Claim | None]) -> None:
+    if not taking.cancelled() and taking.exception() is None and (claim := taking.result()) is not None:
+        task = asyncio.ensure_future(claims.release(claim))
+        _releasing.add(task)
+        task.add_done_callback(_releasing.discard)
 
 
 class FileClaims:
@@ -118,12 +130,15 @@ class FileClaims:
         self._held: dict[str, ProcessLock] = {}
 
     async def take(self, name: str) -> Claim | None:
-        lock = ProcessLock(self._folder / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock")
+        lock = ProcessLock(self._path(name))
         # Files are not touched in the event loop: LangGraph's development server forbids it.
         if not await asyncio.to_thread(lock.try_acquire):
             return None
         self._held[name] = lock
         return Claim(name)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.lock"
 
     async def release(self, claim: Claim) -> None:
         if (lock := self._held.pop(claim.name, None)) is not None:
@@ -133,12 +148,22 @@ class FileClaims:
         """The file of a lock goes with its release."""
 
     async def is_held(self, name: str) -> bool:
-        claim = await self.take(name)
-        if claim is not None:
-            await self.release(claim)
-        return claim is None
+        lock = ProcessLock(self._path(name))
+        return await asyncio.shield(asyncio.to_thread(_is_held, lock))
 
     async def close(self) -> None:
         while self._held:
             _, lock = self._held.popitem()
             await asyncio.to_thread(lock.release)
+
+
+def _is_held(lock: ProcessLock) -> bool:
+    """Return whether somebody else has a lock. To look at it is to take it for a moment: another look is no holder."""
+    for _ in range(_LOOKS):
+        if not lock.path.exists():
+            return False
+        if lock.try_acquire():
+            lock.release()
+            return False
+        time.sleep(_BETWEEN_LOOKS_S)
+    return True

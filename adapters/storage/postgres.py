@@ -7,13 +7,16 @@ the schema. Such a pooler is recognised and refused.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import secrets
 import select
+import socket
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, LiteralString, Self, cast
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from adapters.storage.claims import current_claim
 from adapters.storage.database import ConstraintError, Fenced
@@ -34,6 +37,16 @@ FENCED: Final = "GF001"
 """The SQLSTATE of what is written for a claim that is over (`schema.sql`)."""
 _CONNECT_S: Final = 5
 _STATEMENT_S: Final = 15
+_POOL_S: Final = 5.0
+_RECONNECT_S: Final = 3.0
+_HUNG_S: Final = 25.0
+"""After so long a server that says nothing counts as hung, in seconds: longer than a statement may take there."""
+_SESSION: Final = (
+    f"SET statement_timeout = '{_STATEMENT_S}s'; SET jit = off; SET idle_in_transaction_session_timeout = '10s'; "
+    "SET client_connection_check_interval = '5s'; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; "
+    "SET tcp_keepalives_count = 3; SET tcp_user_timeout = 11000"
+)
+"""Of each session: what the server ends by itself, also when it is the client that is gone."""
 _SETUP_LOCK: Final = 0x677561726469616E
 """The lock under which tables are made."""
 _LONGEST_NAME: Final = 63
@@ -103,13 +116,19 @@ class Server:
     Args:
         url: `postgresql://user:password@host:port/database`, or without what PGUSER, PGPASSWORD and the like say.
         schema: The schema of the tables.
+
+    Attributes:
+        process: Under this name the server knows all sessions that are opened by this object.
+        place: For messages; without a password.
     """
 
     def __init__(self, url: str, schema: str) -> None:
         self.url = url
         self.schema = schema
         parts = urlsplit(url)
-        self._password = parts.password or ""
+        given = parse_qs(parts.query).get("password", [])
+        self._secrets = {*filter(None, (parts.password, unquote(parts.password or ""), *given))}
+        self.process = f"guardian:{socket.gethostname()[:30]}:{os.getpid()}:{secrets.token_hex(4)}"
         host = parts.netloc.rpartition("@")[2] or "localhost"
         self.place = f"the schema {schema} at {host}{parts.path}"
 
@@ -129,10 +148,10 @@ class Server:
             raise
         return connection
 
-    @staticmethod
-    def options() -> dict[str, Any]:
-        """Return what each connection is opened with: one whose machine is gone is noticed after 11 s."""
+    def options(self) -> dict[str, Any]:
+        """Return what each connection is opened with: a server that is gone is noticed after 11 s."""
         return {
+            "application_name": self.process,
             "autocommit": True,
             "connect_timeout": _CONNECT_S,
             "keepalives_idle": 5,
@@ -151,10 +170,9 @@ class Server:
         from psycopg import sql
 
         cursor = await connection.execute(
-            sql.SQL(
-                "SET search_path = {}; SET statement_timeout = {}; SET jit = off; SET client_connection_check_interval = 0; "
-                "SELECT pg_backend_pid()"
-            ).format(sql.Identifier(self.schema), sql.Literal(f"{_STATEMENT_S}s"))
+            sql.SQL("SET search_path = {}; {}; SELECT pg_backend_pid()").format(
+                sql.Identifier(self.schema), sql.SQL(cast("LiteralString", _SESSION))
+            )
         )
         while cursor.nextset():
             pass
@@ -169,9 +187,9 @@ class Server:
         """Return Guardian's error for one of the driver's; the password is in none."""
         code = getattr(error, "sqlstate", None) or ""
         text = " ".join(str(error).split()) or type(error).__name__
-        if self._password:
-            text = text.replace(self._password, "***")
-        text = text[:300].rstrip(".")
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        text = text[:300].rstrip(".?")
         for beginnings, meaning, way_out in _FAILURES:
             if code.startswith(beginnings) or (not code and any(words in text for words in beginnings[1:])):
                 return ThreadError(f"The conversations in {self.place} cannot be used: {meaning} ({text}).", way_out)
@@ -201,6 +219,23 @@ class Server:
             if error.sqlstate == FENCED:
                 raise Fenced(str(error)) from None
             raise self.failure(error) from None
+
+    @asynccontextmanager
+    async def answering(self) -> AsyncGenerator[None]:
+        """Turn the driver's errors into ours, as `errors_as_ours`, and end what takes too long.
+
+        Raises:
+            ThreadError: See `errors_as_ours`; or the server does not answer.
+        """
+        try:
+            with self.errors_as_ours():
+                async with asyncio.timeout(_HUNG_S):
+                    yield
+        except TimeoutError:
+            raise ThreadError(
+                f"The conversations in {self.place} cannot be used: the server does not answer within {_HUNG_S:g} s.",
+                f"See that the server is not stopped or overloaded; {_KEPT}.",
+            ) from None
 
 
 async def check_connection(connection: Connection) -> None:
@@ -259,11 +294,13 @@ class PostgresDatabase:
                 server.url,
                 min_size=1,
                 max_size=most,
+                # After an outage the pool would otherwise wait for as long as it lasted.
+                reconnect_timeout=_RECONNECT_S,
                 open=False,
                 kwargs=server.options(),
                 configure=server.prepare,
                 check=check_connection,
-                timeout=_STATEMENT_S,
+                timeout=_POOL_S,
                 num_workers=1,
             )
             await pool.open()
@@ -278,18 +315,20 @@ class PostgresDatabase:
         # A percent sign is the driver's own mark.
         asked = cast("LiteralString", _VALUE.sub(r"%(\1)s", statement.replace("%", "%%")))
         given = {name: _storable(value) for name, value in values.items()}
-        claim = None if _READS.match(statement) else current_claim.get()
-        with self.server.errors_as_ours():
-            async with self.pool.connection() as connection:
-                if claim is None or not claim.token:
-                    cursor = await connection.execute(asked, given)
-                else:
-                    # In one exchange with the server, and so in one transaction: what is written stands only if the claim does.
-                    fence = {"claimed": claim.name, "epoch": claim.epoch, "token": claim.token}
-                    cursor = psycopg.AsyncClientCursor(connection)
-                    await cursor.execute(f"{_FENCE}; {asked}", given | fence)
-                    cursor.nextset()
-                return await cursor.fetchall() if cursor.description else []
+        claim = current_claim.get()
+        fenced = (
+            claim is not None and claim.token and claim.name == values.get("thread") and not _READS.match(statement)
+        )
+        async with self.server.answering(), self.pool.connection() as connection:
+            if claim is None or not fenced:
+                cursor = await connection.execute(asked, given)
+            else:
+                # In one exchange with the server, and so in one transaction: what is written stands only if the claim does.
+                fence = {"claimed": claim.name, "epoch": claim.epoch, "token": claim.token}
+                cursor = psycopg.AsyncClientCursor(connection)
+                await cursor.execute(f"{_FENCE}; {asked}", given | fence)
+                cursor.nextset()
+            return await cursor.fetchall() if cursor.description else []
 
     def json_list(self, column: str, paths: Sequence[str]) -> str:
         fields = ", ".join(f"r.fields #> '{{{path.replace('.', ',')}}}'" for path in paths)
@@ -312,10 +351,14 @@ class PostgresDatabase:
             await self.rows(f"VACUUM {table}")
 
     async def check_writable(self, wait_s: float) -> None:
-        async with asyncio.timeout(wait_s):
-            await self.rows(
-                "UPDATE schema_version SET version = version WHERE version = :version", version=SCHEMA_VERSION
-            )
+        statement = "UPDATE schema_version SET version = version WHERE version = :version"
+        try:
+            async with asyncio.timeout(wait_s):
+                await self.rows(statement, version=SCHEMA_VERSION)
+        except TimeoutError:
+            raise ThreadError(
+                f"Nothing can be written to {self.place} within {wait_s:g} s.", "See what locks its tables."
+            ) from None
 
     async def close(self) -> None:
         await self.pool.close()
@@ -325,19 +368,18 @@ async def _make_tables(connection: Connection, server: Server) -> None:
     """Make the schema and its tables, or check their version; of processes that begin at once, one makes them."""
     from psycopg import sql
 
-    async with alone_in_setup(connection):
-        found = await connection.execute("SELECT to_regclass('schema_version') IS NOT NULL")
-        [(made,)] = await found.fetchall()
-        if not made:
-            async with connection.transaction():
-                await connection.execute(
-                    sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(server.schema))
-                )
-                await connection.execute(
-                    cast("LiteralString", files("adapters.storage").joinpath("schema.sql").read_text("utf-8"))
-                )
-        found = await connection.execute("SELECT version FROM schema_version")
-        [(version,)] = await found.fetchall()
+    version = await _read_version(connection)
+    if version is None:
+        async with alone_in_setup(connection, server):
+            version = await _read_version(connection)
+            if version is None:
+                tables = files("adapters.storage").joinpath("schema.sql").read_text("utf-8")
+                async with connection.transaction():
+                    await connection.execute(
+                        sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(server.schema))
+                    )
+                    await connection.execute(cast("LiteralString", tables))
+                version = SCHEMA_VERSION
     if version != SCHEMA_VERSION:
         raise ThreadError(
             f"The tables in {server.place} are of version {version}, and this program's are of version {SCHEMA_VERSION}.",
@@ -345,18 +387,39 @@ async def _make_tables(connection: Connection, server: Server) -> None:
         )
 
 
+async def _read_version(connection: Connection) -> int | None:
+    """Return the version of the tables; `None` if there are none."""
+    found = await connection.execute("SELECT to_regclass('schema_version') IS NOT NULL")
+    [(made,)] = await found.fetchall()
+    if not made:
+        return None
+    found = await connection.execute("SELECT coalesce(max(version), 0) FROM schema_version")
+    [(version,)] = await found.fetchall()
+    return version
+
+
 @asynccontextmanager
-async def alone_in_setup(connection: Connection) -> AsyncGenerator[None]:
+async def alone_in_setup(connection: Connection, server: Server) -> AsyncGenerator[None]:
     """Keep other processes from making tables at the same time.
 
     The lock is asked for again and again: who waits for it inside the server would keep an index from being made
     concurrently, which waits for every statement that runs.
+
+    Raises:
+        ThreadError: Another process is making tables, and does not come to an end.
     """
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + _STATEMENT_S
     while True:
         found = await connection.execute("SELECT pg_try_advisory_lock(%s)", (_SETUP_LOCK,))
         [(got,)] = await found.fetchall()
         if got:
             break
+        if clock() >= deadline:
+            raise ThreadError(
+                f"Another process is making the tables in {server.place}, and does not come to an end.",
+                "Stop that process, and try again.",
+            )
         await asyncio.sleep(0.05)
     try:
         yield

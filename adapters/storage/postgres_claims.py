@@ -10,14 +10,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import os
 import secrets
-import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from adapters.storage.claims import Claim
 from adapters.storage.postgres import Server, check_connection
+from contracts.errors import GuardianError
 
 if TYPE_CHECKING:
     import psycopg
@@ -31,6 +30,8 @@ BEAT_S: Final = 5.0
 SILENT_S: Final = 20.0
 """After so long without one, another process may take over what it holds."""
 _LOOK_EVERY_S: Final = 1.0
+_LOCK_MS: Final = 100
+"""How long a claim waits for the row of one, in milliseconds: all claims of a process share a session."""
 
 # The lock first: its holder alone touches the row. In one exchange with the server.
 _TAKE: Final = """
@@ -78,11 +79,11 @@ class PostgresClaims:
         self._server = server
         self._beat_s = beat_s
         self._silent_s = silent_s
-        self.holder = f"guardian:{socket.gethostname()[:30]}:{os.getpid()}:{secrets.token_hex(4)}"
+        self.holder = server.process
         self._session: Connection | None = None
         self._opening = asyncio.Lock()
         self._beating: asyncio.Task[None] | None = None
-        self._held: dict[str, Connection] = {}
+        self._held: dict[str, tuple[Connection, str]] = {}
         self._taking: set[str] = set()
         self._looked: dict[str, float] = {}
 
@@ -104,28 +105,35 @@ class PostgresClaims:
             self._taking.discard(name)
 
     async def _try(self, name: str) -> Claim | None:
+        import psycopg
+
         token = secrets.token_hex(8)
         asked = {"key": _key_of(self._server.schema, name), "name": name, "token": token, "holder": self.holder}
-        with self._server.errors_as_ours():
+        async with self._server.answering():
             session = await self._connect()
-            if self._held.get(name) is session:
+            if name in self._held and self._held[name][0] is session:
                 # A session's lock can be taken twice by the same session.
                 return None
             try:
                 rows = await (await session.execute(_TAKE, asked)).fetchall()
+            except psycopg.errors.LockNotAvailable:
+                # The session of an earlier holder stands in the middle of a write.
+                await self._unlock(session, name)
+                await self._end_silent(session, name)
+                return None
             except BaseException:
                 # The lock outlives the statement that failed behind it.
                 await self._unlock(session, name)
                 raise
             if rows:
-                self._held[name] = session
+                self._held[name] = (session, token)
                 self._looked.pop(name, None)
                 return Claim(name, rows[0][0], token)
             await self._end_silent(session, name)
         return None
 
     async def forget(self, claim: Claim) -> None:
-        with self._server.errors_as_ours():
+        async with self._server.answering():
             session = await self._connect()
             await session.execute(
                 "DELETE FROM claims WHERE thread_id = %s AND epoch = %s AND token = %s",
@@ -133,14 +141,15 @@ class PostgresClaims:
             )
 
     async def is_held(self, name: str) -> bool:
-        with self._server.errors_as_ours():
+        async with self._server.answering():
             session = await self._connect()
             [(held,)] = await (await session.execute(_HELD, {"key": _key_of(self._server.schema, name)})).fetchall()
         return held
 
     async def release(self, claim: Claim) -> None:
-        session = self._held.pop(claim.name, None)
-        if session is not None:
+        session, token = self._held.get(claim.name, (None, ""))
+        if session is not None and token == claim.token:
+            del self._held[claim.name]
             await self._unlock(session, claim.name)
 
     async def _unlock(self, session: Connection, name: str) -> None:
@@ -175,8 +184,8 @@ class PostgresClaims:
                 except psycopg.Error:
                     await self._session.close()
             if self._session is None or self._session.closed:
-                self._session = await self._server.connect(application_name=self.holder)
-                await self._session.execute("SET lock_timeout = '5s'")
+                self._session = await self._server.connect()
+                await self._session.execute(f"SET lock_timeout = '{_LOCK_MS}ms'".encode())
             if self._beating is None:
                 self._beating = asyncio.create_task(self._beat())
             return self._session
@@ -187,7 +196,8 @@ class PostgresClaims:
 
         while True:
             await asyncio.sleep(self._beat_s)
-            with suppress(psycopg.Error, OSError):
+            # Whatever is wrong, whoever claims something is told; the beat goes on.
+            with suppress(psycopg.Error, OSError, GuardianError):
                 await (await self._connect()).execute("SELECT 1")
 
 

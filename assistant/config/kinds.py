@@ -72,12 +72,46 @@ def _read_database(text: str) -> str:
 
 
 def _read_storage(text: str) -> str:
+    from urllib.parse import urlsplit
+
     if text and not text.startswith("postgresql://"):
         raise refusal(
             "is not the address of a PostgreSQL server.",
             "Write postgresql://user:password@host/database, or leave it empty to keep conversations in a file.",
         )
+    if not text:
+        return text
+    try:
+        parts = urlsplit(text)
+        well = parts.netloc.count("@") <= 1
+        _check_conninfo(text)
+    except ValueError:
+        well = False
+    if not well:
+        # Nothing of it is quoted: a password stands in it.
+        raise refusal(
+            "is not an address that the driver understands.",
+            "Write signs such as @, /, : and % in the password as %40, %2F, %3A and %25, and no options that PostgreSQL "
+            "does not have.",
+        )
     return text
+
+
+def _check_conninfo(text: str) -> None:
+    """Check an address as the driver reads it, if the driver is installed.
+
+    Raises:
+        ValueError: The driver does not understand it.
+    """
+    try:
+        import psycopg
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError:
+        return
+    try:
+        conninfo_to_dict(text)
+    except psycopg.Error:
+        raise ValueError from None
 
 
 def _read_destination(text: str, key: str) -> str:

@@ -7,7 +7,7 @@ is begun again with the next run, and what is complete is left alone. Nothing is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -99,10 +99,12 @@ async def move_all(source: Store, target: Store, on_step: Callable[[int, int], N
             told.left[thread_id] = "busy"
     for columns, table in _WHOLE:
         await _copy_new(source.database, target.database, columns, table)
+    await _raise_costs(source.database, target.database)
     if await source.hand_offs.exists():
         # Also those of conversations that are in LangGraph's own server, or have been deleted.
         async with source.hand_offs.open() as kept, target.hand_offs.open() as taking:
             await _copy_new(kept, taking, *_HAND_OFFS)
+            await _note_delivered(kept, taking)
     on_step(len(threads), len(threads))
     return told
 
@@ -110,20 +112,40 @@ async def move_all(source: Store, target: Store, on_step: Callable[[int, int], N
 async def _move(source: Store, target: Store, thread_id: str, told: Moved) -> None:
     here = await _rows_of(source.database, *_TURNS, thread_id)
     there = await _rows_of(target.database, *_TURNS, thread_id)
+    beside = {table: await _rows_of(source.database, columns, table, thread_id) for columns, table in _BESIDE}
     if there == here:
+        await _replace_beside(target.database, beside, thread_id)
         told.there.append(thread_id)
         return
-    if there and there != here[: len(there)]:
+    if not _is_earlier(there, here):
         told.left[thread_id] = "differs"
         return
     await target.saver.adelete_thread(thread_id)
     await _copy_checkpoints(source.saver, target.saver, thread_id)
-    for columns, table in _BESIDE:
-        await _replace(
-            target.database, columns, table, await _rows_of(source.database, columns, table, thread_id), thread_id
-        )
+    await _replace_beside(target.database, beside, thread_id)
     await _replace(target.database, *_TURNS, here, thread_id)
     told.moved.append(thread_id)
+
+
+def _is_earlier(there: Sequence[tuple[Any, ...]], here: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether the target has the first turns of the source, the last of them perhaps not finished yet."""
+    if not there:
+        return True
+    *finished, last = there
+    known = finished == list(here[: len(finished)])
+    return known and len(there) <= len(here) and (last == here[len(finished)] or _began_as(last, here[len(finished)]))
+
+
+def _began_as(unfinished: tuple[Any, ...], turn: tuple[Any, ...]) -> bool:
+    """Whether one row is a turn that runs, and the other the same turn later."""
+    thread, number, turn_id, status, question, *_ = unfinished
+    return status == "running" and (thread, number, turn_id, question) == (*turn[:3], turn[4])
+
+
+async def _replace_beside(database: Database, beside: Mapping[str, list[tuple[Any, ...]]], thread_id: str) -> None:
+    for columns, table in _BESIDE:
+        if sorted(await _rows_of(database, columns, table, thread_id)) != sorted(beside[table]):
+            await _replace(database, columns, table, beside[table], thread_id)
 
 
 async def _copy_checkpoints(source: Any, target: Any, thread_id: str) -> None:
@@ -175,6 +197,32 @@ async def _copy_new(source: Database, target: Database, columns: str, table: str
     for row in await source.rows(f"SELECT {columns} FROM {table}"):  # noqa: S608  # names of ours
         if row not in there:
             await _insert(target, columns, table, row)
+
+
+async def _note_delivered(source: Database, target: Database) -> None:
+    """Have what was delivered from the source since it was copied not be sent from the target, too."""
+    for row in await source.rows(
+        "SELECT thread_id, turn_id, delivered_at, delivered_to FROM hand_offs WHERE delivered_at IS NOT NULL"
+    ):
+        await target.rows(
+            """
+            UPDATE hand_offs SET ticket = NULL, why = '', delivered_at = :at, delivered_to = :receiver
+            WHERE thread_id = :thread_id AND turn_id = :turn AND delivered_at IS NULL
+            """,
+            **dict(zip(("thread_id", "turn", "at", "receiver"), row, strict=True)),
+        )
+
+
+async def _raise_costs(source: Database, target: Database) -> None:
+    """Have sums of costs that grew since they were copied grow in the target, too."""
+    for row in await source.rows("SELECT day, who, currency, amount FROM model_costs"):
+        await target.rows(
+            """
+            UPDATE model_costs SET amount = :amount
+            WHERE day = :day AND who = :who AND currency = :currency AND amount < :amount
+            """,
+            **dict(zip(("day", "who", "currency", "amount"), row, strict=True)),
+        )
 
 
 @asynccontextmanager

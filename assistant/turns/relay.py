@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from adapters.storage.sqlite_file import readable
 from assistant.turns.events import TurnEvent
 from assistant.turns.thread_table import ThreadTable
-from contracts.errors import GuardianError, ThreadBusy
+from contracts.errors import GuardianError, ServerClosing, ThreadBusy, UnknownThread
 
 if TYPE_CHECKING:
     from assistant.turns.runner import TurnRunner
@@ -31,6 +31,8 @@ _LOG = logging.getLogger(__name__)
 
 LOOK_EVERY_S: Final = 0.3
 """Between two looks for wishes, and for events, in seconds."""
+_GONE_AFTER: Final = 3
+"""Looks at which nobody held the conversation: between two turns nobody does for a moment."""
 _STOP_S: Final = 20.0
 """How long another process has to stop a turn, in seconds."""
 
@@ -77,6 +79,28 @@ class Relay(ThreadTable):
             turn=turn_id,
             wish=str(wish),
         )
+
+    async def has(self, thread_id: str, turn_id: str, wish: Wish) -> bool:
+        """Return whether something is wanted of a turn."""
+        rows = await self._rows(
+            "SELECT 1 FROM wishes WHERE thread_id = :thread AND turn_id = :turn AND wish = :wish",
+            thread=thread_id,
+            turn=turn_id,
+            wish=str(wish),
+        )
+        return bool(rows)
+
+    async def sweep(self) -> None:
+        """Delete what was said of turns that have ended, by processes that have not come to do it."""
+        for table in ("wishes", "relayed_events"):
+            await self._rows(
+                f"""
+                DELETE FROM {table} WHERE NOT EXISTS (
+                    SELECT 1 FROM turns WHERE turns.thread_id = {table}.thread_id
+                        AND turns.turn_id = {table}.turn_id AND turns.status = 'running'
+                )
+                """  # noqa: S608  # names of ours
+            )
 
     async def wishes(self) -> set[tuple[str, str, str]]:
         """Return what is wanted of running turns, of all processes: conversation, turn and wish."""
@@ -189,19 +213,44 @@ class Relaying:
         """
         clock = asyncio.get_running_loop().time
         deadline = clock() + _STOP_S
-        try:
-            while True:
-                try:
-                    await runner.abandon(thread_id, result, wait_s=LOOK_EVERY_S)
-                except ThreadBusy:
+        while True:
+            try:
+                await runner.abandon(thread_id, result, turn_id=turn_id, wait_s=LOOK_EVERY_S)
+            except ThreadBusy:
+                turn = await self._store.find(thread_id, turn_id)
+                if turn is not None and turn.result is None:
                     if clock() >= deadline:
                         raise
-                    await self._relay.wish(thread_id, turn_id, Wish.STOP)
-                else:
-                    # The other process may have recorded it as stopped itself.
-                    return True
-        finally:
+                    continue
+            # The other process may have recorded it as stopped itself.
             await self._relay.clear(thread_id, turn_id)
+            return True
+
+    async def want_stopped(self, thread_id: str, turn_id: str) -> None:
+        """Tell all processes that a turn is to be stopped, before any of them can finish it."""
+        await self._relay.wish(thread_id, turn_id, Wish.STOP)
+
+    async def is_unwanted(self, thread_id: str, turn_id: str) -> bool:
+        """Return whether somebody wants a turn stopped."""
+        return await self._relay.has(thread_id, turn_id, Wish.STOP)
+
+    async def watch(self, runner: TurnRunner, thread_id: str, turn_id: str) -> dict[str, Any]:
+        """Wait for the end of a turn that another process runs, and return its result.
+
+        Raises:
+            ServerClosing: Nobody runs it any more, and it is half-finished.
+            UnknownThread: The conversation was deleted.
+        """
+        unheld = 0
+        while unheld < _GONE_AFTER:
+            await asyncio.sleep(LOOK_EVERY_S)
+            turn = await self._store.find(thread_id, turn_id)
+            if turn is None:
+                raise UnknownThread("The conversation was deleted.", "Begin a new one.")
+            if turn.result is not None:
+                return turn.result
+            unheld = 0 if await runner.is_running(thread_id) else unheld + 1
+        raise ServerClosing("The server that worked on the message has ended.", "Finish the turn, or send it again.")
 
     async def close(self) -> None:
         """End everything that goes on here."""
@@ -209,6 +258,8 @@ class Relaying:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
+        with suppress(GuardianError):
+            await self._clear_ended()
 
     def _keep(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
         self._tasks.add(task)
@@ -233,9 +284,6 @@ class Relaying:
                         if event.kind not in {"turn_started", "turn_ended"}:
                             live.relay(event)
             await asyncio.sleep(LOOK_EVERY_S)
-        if wished and not live.ran:
-            with suppress(GuardianError):
-                await self._relay.clear(thread_id, live.turn_id)
 
     async def _serve(self) -> None:
         """Do what others want of the turns that run here, as long as any does."""
@@ -256,10 +304,10 @@ class Relaying:
         if wish == Wish.STOP:
             self._keep(asyncio.create_task(self._stop(thread_id)))
             return
-        told = self._told.get((thread_id, live.turn_id), 0)
+        told = self._told.setdefault((thread_id, live.turn_id), 0)
         events = live.events[told:]
-        self._told[thread_id, live.turn_id] = told + len(events)
         await self._relay.publish(thread_id, live.turn_id, self._run, told, events)
+        self._told[thread_id, live.turn_id] = told + len(events)
 
     async def _clear_ended(self) -> None:
         """Delete what was told of turns that have ended."""

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+_SLICE_S: Final = 0.5
+"""So often a message that waits looks whether another process has answered it, in seconds."""
 _FIRST_NODE: Final = "moderation"
 _BUSY_ELSEWHERE: Final = (
     "Another process has taken the conversation over, because this one was silent for too long.",
@@ -135,6 +137,8 @@ class TurnRunner:
         self._clock = clock
         self._forget = forget
         self._figures = figures
+        self.unwanted: Callable[[Turn], Awaitable[Json | None]] | None = None
+        """Returns the result to record for an unfinished turn that somebody wants stopped; `None` for any other."""
         self._queues: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def run(
@@ -179,16 +183,20 @@ class TurnRunner:
             done = await self._record(thread_id, turn_id, text)
             if done is not None and done.result is not None and not done.lost:
                 return done.result
+            deadline = asyncio.get_running_loop().time() + self._wait_s
             while True:
                 try:
-                    async with self._hold(thread_id, first, self._wait_s):
+                    async with self._hold(thread_id, first, min(_SLICE_S, self._wait_s)):
                         return await self._run(thread_id, turn_id, text, context, on_event, on_earlier, admit, on_calls)
                 except _TakenOver:
                     # Another process finishes the turn: its result is this one's, too.
                     continue
                 except ThreadBusy:
                     # This very turn may run in another process, for however long it takes.
-                    if await self._record(thread_id, turn_id, text) is None:
+                    turn = await self._record(thread_id, turn_id, text)
+                    if turn is not None and turn.result is not None and not turn.lost:
+                        return turn.result
+                    if turn is None and asyncio.get_running_loop().time() >= deadline:
                         raise
 
     async def _run(
@@ -219,6 +227,9 @@ class TurnRunner:
             return await self._finish(turn, context, on_event, on_calls, new=True)
         if turn.lost:
             turn = await self.store.reopen(thread_id, turn_id)
+        if await self._end_unwanted(turn):
+            ended = await self.store.find(thread_id, turn_id)
+            return (ended and ended.result) or {}
         return await self._finish(turn, self._settings_of(turn, context), on_event, on_calls)
 
     async def resume(
@@ -244,13 +255,17 @@ class TurnRunner:
             ThreadError: The storage failed; nothing is lost.
         """
         check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
-        while True:
-            try:
-                async with self._alone(thread_id, self._wait_s):
-                    return await self._finish_earlier(thread_id, context, on_event, on_calls)
-            except ThreadBusy:
-                if not patient:
-                    raise
+        deadline = asyncio.get_running_loop().time() + self._wait_s
+        async with self._line(thread_id) as first:
+            while True:
+                try:
+                    async with self._hold(thread_id, first, min(_SLICE_S, self._wait_s)):
+                        return await self._finish_earlier(thread_id, context, on_event, on_calls)
+                except ThreadBusy:
+                    if await self.store.unfinished(thread_id) is None:
+                        return None
+                    if not patient and asyncio.get_running_loop().time() >= deadline:
+                        raise
 
     async def is_running(self, thread_id: str) -> bool:
         """Return whether a conversation's unfinished turn runs now, in whichever process, and is not half-finished.
@@ -260,11 +275,14 @@ class TurnRunner:
         """
         return await self._claims.is_held(thread_id)
 
-    async def abandon(self, thread_id: str, result: Json, *, wait_s: float | None = None) -> bool:
+    async def abandon(
+        self, thread_id: str, result: Json, *, turn_id: str | None = None, wait_s: float | None = None
+    ) -> bool:
         """End a conversation's half-finished turn without finishing it: the question stays on record with this result.
 
         Args:
             thread_id: The conversation.
+            turn_id: The turn; by default, whichever is unfinished.
             result: A `StructuredAgentResult` as JSON; the ids are written into it.
             wait_s: How long to wait for the turn's end, if it runs, in seconds; by default as a message waits.
 
@@ -278,17 +296,21 @@ class TurnRunner:
         check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
         async with self._alone(thread_id, self._wait_s if wait_s is None else wait_s):
             turn = await self.store.unfinished(thread_id)
-            if turn is None:
+            if turn is None or turn_id not in (None, turn.turn_id):
                 return False
-            ids = {"thread_id": thread_id, "turn_id": turn.turn_id, "question": turn.question}
-            try:
-                calls = _calls_of(await self._graph.aget_state(_place(thread_id)), turn)
-            except ThreadError:
-                calls = []  # a turn whose state cannot be read can be ended, too
-            diagnostics: Json = {**(result.get("diagnostics") or {}), "calls": calls, "model_calls": len(calls)}
-            told = {"diagnostics": {**diagnostics, **self._figures(diagnostics)}}
-            await self.store.finish(thread_id, turn.turn_id, {**result, **ids, **told})
+            await self._record_end(turn, result)
             return True
+
+    async def _record_end(self, turn: Turn, result: Json) -> None:
+        """Record the result of a turn that is not finished by its graph."""
+        ids = {"thread_id": turn.thread_id, "turn_id": turn.turn_id, "question": turn.question}
+        try:
+            calls = _calls_of(await self._graph.aget_state(_place(turn.thread_id)), turn)
+        except ThreadError:
+            calls = []  # a turn whose state cannot be read can be ended, too
+        diagnostics: Json = {**(result.get("diagnostics") or {}), "calls": calls, "model_calls": len(calls)}
+        told = {"diagnostics": {**diagnostics, **self._figures(diagnostics)}}
+        await self.store.finish(turn.thread_id, turn.turn_id, {**result, **ids, **told})
 
     async def delete(self, thread_id: str) -> None:
         """Delete a conversation, its transcript last, so that a deletion that was killed can be repeated.
@@ -345,9 +367,17 @@ class TurnRunner:
         self, thread_id: str, context: BaseModel | None, on_event: OnEvent | None, on_calls: OnCalls | None
     ) -> Json | None:
         earlier = await self.store.unfinished(thread_id)
-        if earlier is None:
+        if earlier is None or await self._end_unwanted(earlier):
             return None
         return await self._finish(earlier, self._settings_of(earlier, context), on_event, on_calls)
+
+    async def _end_unwanted(self, turn: Turn) -> bool:
+        """End an unfinished turn that somebody wants stopped; return whether there was such a wish."""
+        result = await self.unwanted(turn) if self.unwanted is not None else None
+        if result is None:
+            return False
+        await self._record_end(turn, result)
+        return True
 
     async def _finish(
         self,
@@ -435,9 +465,8 @@ class TurnRunner:
             yield first
         finally:
             first.cancel()
-            await asyncio.wait([first])
-            if not first.cancelled():
-                queue.release()
+            # Not awaited: whoever is cancelled once may be cancelled again.
+            first.add_done_callback(lambda _: None if first.cancelled() else queue.release())
 
     @asynccontextmanager
     async def _hold(self, thread_id: str, first: asyncio.Task[Any], wait_s: float) -> AsyncGenerator[None]:

@@ -13,7 +13,7 @@ from assistant.service import Caller, Question, Service, open_service
 from assistant.turns.events import TurnEvent
 from assistant.turns.running_turn import RunningTurn
 from contracts.enums import Outcome
-from contracts.errors import TurnStopped
+from contracts.errors import ServerClosing, TurnStopped
 from tests.support.cli_helpers import QUESTION, Desk
 from tests.support.wire.server_process import FakeServer, fake_server
 
@@ -102,3 +102,35 @@ async def test_a_half_finished_turn_that_nobody_runs_is_not_joined(shared: Desk,
         resumed = await other.resume(ANNA, "t")
         assert resumed is not None
         assert (await resumed.result()).outcome is Outcome.ANSWERED
+
+
+async def test_looking_at_a_half_finished_conversation_finishes_nothing(shared: Desk, model: FakeServer) -> None:
+    """However often it is opened at once, at both servers, and while its claim is held for something else."""
+    async with open_two(shared) as (one, other):
+        with model.held():
+            async with one.asking(ANNA, ASKED) as live:
+                await see(live, "sgr_plan")
+        looks = await asyncio.gather(*(server.join(ANNA, "t") for server in (one, other) * 5))
+        for look in filter(None, looks):
+            with pytest.raises(ServerClosing):
+                await look.result()
+        [turn] = await one.turns(ANNA, "t")
+        assert turn.status == "running"
+
+
+async def test_a_stopped_turn_is_finished_by_no_message_that_waits_elsewhere(shared: Desk, model: FakeServer) -> None:
+    """The turn stays stopped, and the message behind it, at the other server, is answered."""
+    behind = Question("How bright is a reading lamp?", thread="t", turn_id="2")
+    async with open_two(shared) as (one, other):
+        with model.held():
+            first = one.begin(ANNA, ASKED)
+            await see(first, "sgr_plan")
+            second = other.begin(ANNA, behind)
+            await asyncio.sleep(0.2)
+            assert await one.stop(ANNA, "t")
+        await second.result()
+        stopped, answered = await one.turns(ANNA, "t")
+        assert stopped.result
+        assert answered.result
+        assert stopped.result["block_reason"] == "stopped"
+        assert answered.result["block_reason"] != "stopped"

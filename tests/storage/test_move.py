@@ -30,7 +30,8 @@ def desk(shelf: Desk, tmp_path: Path) -> Desk:
     """A desk with two conversations in its file, one with a hand-off that nobody has taken, and one half-finished turn."""
     desk = shelf.copied(tmp_path / "data")
     assert desk.result(QUESTION, "--thread", "one")["outcome"] == "answered"
-    assert desk.result(PERSON, "--thread", "two")["outcome"] == "handed_off"
+    nowhere = desk.having(GUARDIAN_HANDOFF_TO="http://127.0.0.1:9/hook")
+    assert nowhere.result(PERSON, "--thread", "two")["outcome"] == "handed_off"
     assert desk.result(QUESTION, "--thread", "half")["outcome"] == "answered"
     with closing(sqlite3.connect(desk.folder / "threads.db")) as database, database:
         database.execute(
@@ -69,6 +70,25 @@ def test_conversations_go_to_a_server_and_back_with_all_that_belongs_to_them(
         file.unlink()
     assert back.here("move", "--to", "file").code == 0
     assert look(back.having(GUARDIAN_DATABASE="")) == look(server)
+
+
+def test_what_changed_since_it_was_moved_is_moved_again(desk: Desk, database_url: str, tmp_path: Path) -> None:
+    """A title, the end of a half-finished turn, a delivered hand-off: the second run brings them, and nothing is sent twice."""
+    server = desk.having(GUARDIAN_DATABASE=database_url, GUARDIAN_HANDOFF_TO=str(tmp_path / "desk"))
+    assert desk.here("move", "--to", database_url).code == 0
+    assert desk.here("threads", "resume", "half").code == 0
+    assert desk.having(GUARDIAN_HANDOFF_TO=str(tmp_path / "desk")).here("hand-offs", "send").code == 0
+    with closing(sqlite3.connect(desk.folder / "threads.db")) as database, database:
+        database.execute("INSERT INTO labels VALUES ('one', 'Named later', 1)")
+    again = desk.here("move", "--to", database_url, "--json")
+    assert (again.code, json.loads(again.out)["moved"]) == (0, ["half"])
+    assert look(server) == look(desk)
+    sent = sorted(path.name for path in (tmp_path / "desk").iterdir())
+    assert server.here("hand-offs", "send").code == 0
+    assert sorted(path.name for path in (tmp_path / "desk").iterdir()) == sent
+    with psycopg.connect(database_url) as connection:
+        rows = connection.execute(f"SELECT title FROM guardian_{desk.folder.name}.labels".encode()).fetchall()  # noqa: S608  # a name of ours
+    assert rows == [("Named later",)]
 
 
 def test_what_is_in_use_or_differs_is_left_alone_and_told(desk: Desk, database_url: str) -> None:

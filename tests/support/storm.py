@@ -29,8 +29,6 @@ from tests.support.fork_server import Program
 from tests.support.storage import open_storage
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-SILENT_S: Final = 1.0
-"""After so long without a sign of life the others take over."""
 _AT_ONCE: Final = 4
 """Messages that a process works on at the same time."""
 
@@ -45,6 +43,8 @@ class Storm:
         seed: Of what happens when.
         url: Of the server; empty for a file.
         fence: Whether writes name their claim.
+        silent_s: After so long without a sign of life the others take over; on a server.
+        stop_s: The longest time for which a process is stopped.
     """
 
     processes: int = 8
@@ -54,6 +54,8 @@ class Storm:
     seed: int = 1
     url: str = ""
     fence: bool = True
+    silent_s: float = 1.0
+    stop_s: float = 4.0
 
 
 @dataclass
@@ -102,7 +104,8 @@ async def _send(options: argparse.Namespace) -> None:
     messages: list[tuple[str, str]] = json.loads((data / f"messages-{options.number}.json").read_text("utf-8"))
     log = data / f"answers-{options.number}.jsonl"
     done = {tuple(json.loads(line)[:2]) for line in log.read_text("utf-8").splitlines()} if log.exists() else set()
-    async with open_storage(data, options.database, **(_timing() if options.database else {})) as storage:
+    timing = {"beat_s": options.silent_s / 4, "silent_s": options.silent_s} if options.database else {}
+    async with open_storage(data, options.database, **timing) as storage:
         if options.no_fence:
             take = storage.claims.take
 
@@ -129,10 +132,6 @@ async def _send(options: argparse.Namespace) -> None:
                     file.write(json.dumps([thread, turn, result["answer_text"]]) + "\n")
 
         await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
-
-
-def _timing() -> dict[str, float]:
-    return {"beat_s": SILENT_S / 4, "silent_s": SILENT_S}
 
 
 # ----------------------------------------------------------------------------------------------- outside the process
@@ -163,8 +162,8 @@ def rage(storm: Storm, data: Path, *, longest_s: float = 600.0) -> Outcome:
         else:
             told.stops += 1
             running[number].send_signal(signal.SIGSTOP)
-            # Half of them for long enough to be taken over, with what they were doing half done.
-            time.sleep(dice.uniform(0.0, 4.0 * SILENT_S))
+            # Many of them for long enough to be taken over, with what they were doing half done.
+            time.sleep(dice.uniform(0.0, storm.stop_s))
             running[number].send_signal(signal.SIGCONT)
     for process in running.values():
         process.kill()
@@ -176,6 +175,7 @@ def rage(storm: Storm, data: Path, *, longest_s: float = 600.0) -> Outcome:
 
 def _start(storm: Storm, data: Path, number: int) -> Program[str]:
     command = ["tests.support.storm", "--data", str(data), "--number", str(number), "--database", storm.url]
+    command += ["--silent-s", str(storm.silent_s)]
     return Program[str](command if storm.fence else [*command, "--no-fence"], cwd=ROOT, text=True)
 
 
@@ -222,6 +222,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--number", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--database", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--silent-s", type=float, default=1.0, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.data is not None:
         asyncio.run(_send(options))
