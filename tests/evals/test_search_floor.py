@@ -14,9 +14,10 @@ from evals.retrieval.measures import ndcg, recall
 from evals.retrieval.questions import RetrievalQuestion, misspelt
 from evals.retrieval.runs import Asker, english_stems, exact_words, field_weights, open_corpus
 
-FLOORS = {Language.EN: (0.35, 0.63), Language.RU: (0.37, 0.69)}
+FLOORS = {Language.EN: (0.35, 0.63), Language.RU: (0.37, 0.68)}
 """Of nDCG@10 and recall@20: some .04 below what was measured over 73 pages. The 16 about ways in cost the questions asked
-before some .03 of nDCG@10 and up to .06 of recall@20: without them in the rankings these come out as before."""
+before some .03 of nDCG@10 and up to .06 of recall@20: without them in the rankings these come out as before. The page on
+several servers costs .015 of the Russian recall@20: four pages fell from place 18 to 20 to place 21 to 23."""
 
 
 @pytest.fixture(scope="module")
