@@ -110,7 +110,7 @@ GUARDS: tuple[Mutation, ...] = (
         "tests/adapters/test_moderation_rules.py",
     ),
     Mutation(
-        "adapters/checkpoints/sqlite.py",
+        "adapters/checkpoints/steps.py",
         " and (step.namespace, step.checkpoint_id) not in origins]",
         "]",
         "tests/adapters/test_checkpoints.py",

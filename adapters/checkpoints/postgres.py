@@ -35,7 +35,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from adapters.checkpoints.ids import raise_floor
-from adapters.checkpoints.sqlite import CheckpointStep, find_superseded, newest
+from adapters.checkpoints.steps import CheckpointStep, find_superseded, later_step_error, newest
 from adapters.storage.claims import current_claim
 from adapters.storage.database import Fenced
 from adapters.storage.postgres import PostgresDatabase, alone_in_setup
@@ -199,12 +199,7 @@ class PruningPostgresSaver(AsyncPostgresSaver):
             },
         )
         if not stored:
-            raise ThreadError(
-                f"A step of conversation {thread!r} cannot be stored: a later one is there already, which would be taken "
-                "for its end.",
-                "Send the message again if another program writes to the conversation; where that does not help, delete "
-                "the conversation or start another one.",
-            )
+            raise later_step_error(thread)
         known = get_checkpoint_metadata(config, metadata)
         if metadata.get("source") == "input" and not namespace and parent and known.get("run_id"):
             await self._drop_before(thread, str(parent))

@@ -19,7 +19,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Collection, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
@@ -38,6 +38,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.checkpoint.sqlite.utils import load_pending_writes, pending_writes_sql
 
 from adapters.checkpoints.ids import PATTERN, raise_floor
+from adapters.checkpoints.steps import CheckpointStep, find_superseded, later_step_error, newest
 from adapters.storage.sqlite_file import open_connection, storage_errors_as_ours
 from contracts.errors import ThreadError
 
@@ -69,49 +70,6 @@ _PARTS: Final = ("v", "id", "ts", "channel_values", "channel_versions", "version
 """What LangGraph takes for granted in every state."""
 _MOST_AT_ONCE: Final = 1_000
 """Rows of one statement: SQLite has places for 32,766 values."""
-
-
-class CheckpointStep(NamedTuple):
-    """The position of a checkpoint: its namespace ("" is the graph itself), its id, and the step it came from.
-
-    Ids sort by time, within a thread and across its namespaces.
-    """
-
-    namespace: str
-    checkpoint_id: str
-    parent_id: str | None
-
-
-def outlives_its_turn(namespace: str) -> bool:
-    """Return whether a subgraph's namespace is its memory for the whole thread.
-
-    If a subgraph starts from scratch each time, LangGraph puts the task's id after a colon. It leaves the id out for
-    `compile(checkpointer=True)`: the next run then begins at the newest checkpoint of that namespace.
-    """
-    return namespace != "" and ":" not in namespace
-
-
-def find_superseded(steps: Collection[CheckpointStep], start: str) -> list[CheckpointStep]:
-    """Return the steps that are no longer needed once a turn has started from the checkpoint `start`.
-
-    These steps are needed: `start` itself and everything newer, in every namespace; the newest memory of a subgraph
-    that outlives its turn; and every step from which a newer one, a fork, was made.
-    """
-    older = [step for step in steps if step.checkpoint_id < start]
-    newer = [step for step in steps if step.checkpoint_id > start]
-    origins = {(step.namespace, step.parent_id) for step in newer}
-    memories = set(newest(step for step in older if outlives_its_turn(step.namespace)))
-    return [step for step in older if step not in memories and (step.namespace, step.checkpoint_id) not in origins]
-
-
-def newest(steps: Iterable[CheckpointStep]) -> list[CheckpointStep]:
-    """Return the newest step of each namespace."""
-    latest: dict[str, CheckpointStep] = {}
-    for step in steps:
-        known = latest.get(step.namespace)
-        if known is None or step.checkpoint_id > known.checkpoint_id:
-            latest[step.namespace] = step
-    return list(latest.values())
 
 
 def read_metadata(raw: object) -> dict[str, Any]:
@@ -228,12 +186,7 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         told = json.dumps(known, ensure_ascii=False).encode("utf-8", "ignore")
         stored = await self._run(_PUT, (thread_id, namespace, checkpoint["id"], start, kind, value, told))
         if not stored:
-            raise ThreadError(
-                f"A step of conversation {thread_id!r} cannot be stored: a later one is there already, which would be "
-                "taken for its end.",
-                "Send the message again if another program writes to the conversation; where that does not help, "
-                "delete the conversation or start another one.",
-            )
+            raise later_step_error(thread_id)
         if metadata.get("source") == "input" and not namespace and start and known.get("run_id"):
             await self._drop_before(thread_id, str(start))
         place = {"thread_id": place["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint["id"]}

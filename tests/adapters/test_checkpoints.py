@@ -23,13 +23,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
-from adapters.checkpoints.sqlite import (
-    CheckpointStep,
-    PruningSqliteSaver,
-    find_superseded,
-    open_saver,
-    outlives_its_turn,
-)
+from adapters.checkpoints.sqlite import PruningSqliteSaver, open_saver
+from adapters.checkpoints.steps import CheckpointStep, find_superseded, outlives_its_turn
 from adapters.storage.lock import ProcessLock
 from adapters.storage.sqlite_file import close_connection, open_connection
 from contracts.errors import ThreadError

@@ -16,19 +16,10 @@ from tests.support.cli_helpers import QUESTION, Desk
 PERSON = "I want to talk to a person"
 
 
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    """A desk with an index and no conversations, for copying only."""
-    place = tmp_path_factory.mktemp("shelf")
-    desk = Desk(place / "data", place)
-    desk.index()
-    return desk
-
-
 @pytest.fixture
-def desk(shelf: Desk, tmp_path: Path) -> Desk:
+def desk(library: Desk, tmp_path: Path) -> Desk:
     """A desk with two conversations in its file, one with a hand-off that nobody has taken, and one half-finished turn."""
-    desk = shelf.copied(tmp_path / "data")
+    desk = library.copied(tmp_path / "data")
     assert desk.result(QUESTION, "--thread", "one")["outcome"] == "answered"
     nowhere = desk.having(GUARDIAN_HANDOFF_TO="http://127.0.0.1:9/hook")
     assert nowhere.result(PERSON, "--thread", "two")["outcome"] == "handed_off"

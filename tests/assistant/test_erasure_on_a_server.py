@@ -18,10 +18,8 @@ SAID = "My cat is called Behemoth and lives under the catalogue"
 
 
 @pytest.fixture
-def desk(tmp_path: Path, database_url: str) -> Desk:
+def served(desk: Desk, tmp_path: Path, database_url: str) -> Desk:
     """A desk whose conversations are on a server; hand-offs go to a folder."""
-    desk = Desk(tmp_path / "data", tmp_path)
-    desk.index()
     return desk.having(
         GUARDIAN_DATABASE=database_url, GUARDIAN_SHARE_DAYS="7", GUARDIAN_HANDOFF_TO=str(tmp_path / "desk")
     )
@@ -60,17 +58,17 @@ def find_rows(url: str, words: str) -> dict[str, int]:
     return {table.partition(".")[2]: row[0] for table, row in counted.items() if row and row[0]}
 
 
-def test_erasing_leaves_nothing_of_a_visitor_on_a_server_and_all_of_the_others(desk: Desk, database_url: str) -> None:
+def test_erasing_leaves_nothing_of_a_visitor_on_a_server_and_all_of_the_others(served: Desk, database_url: str) -> None:
     """No row of any table has their name, in claims and LangGraph's own tables, too; of the other one none is gone."""
-    asyncio.run(talk(desk))
+    asyncio.run(talk(served))
     before = find_rows(database_url, OTHER)
     assert {"turns", "checkpoints", "checkpoint_blobs", "feedback", "labels", "links", "claims", "hand_offs"} <= {
         *before
     }
     assert set(find_rows(database_url, VISITOR)) == set(before)
-    erased = desk.here("visitors", "erase", VISITOR)
+    erased = served.here("visitors", "erase", VISITOR)
     assert (erased.code, erased.err) == (0, "")
     assert "conversations: 2" in erased.out
     assert find_rows(database_url, VISITOR) == {}
     assert find_rows(database_url, OTHER) == before
-    assert desk.here("visitors", "erase", VISITOR).code == 1
+    assert served.here("visitors", "erase", VISITOR).code == 1
