@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import sqlite3
 import urllib.error
 import urllib.request
@@ -559,6 +560,25 @@ def test_what_is_asked_while_the_page_opens_is_shown(served: Served) -> None:
         page.locator("#g-search").wait_for(state="attached")
         expect(page.locator("article.turn .tools")).to_have_count(1)
         page.unroute("**/queue/join*")
+
+
+def test_a_turn_of_another_server_is_shown_as_it_runs_and_its_answer_comes_by_itself(
+    served: Served, desk: Desk
+) -> None:
+    """Two servers over one folder: the page of the one follows what the other works on."""
+    having = desk.having(GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=served.model.url, OPENAI_API_KEY="none")
+    served.model.script(told("en"))
+    with serve_page(having) as url, served.visit() as page:
+        with served.model.held():
+            begin(page, QUESTION)
+            with served.visit(at=f"?c={conversation(page)}", url=url) as other:
+                other.locator("#g-live .stages").wait_for()
+                picture(other, "of-another-server")
+                assert other.locator("article.turn .tools").count() == 0
+                os.kill(served.model.pid, signal.SIGCONT)
+                expect(other.locator("article.turn .tools")).to_have_count(1)
+                expect(other.locator("article.turn .answer")).to_contain_text("Restore the catalogue in three steps")
+        expect(page.locator("article.turn .tools")).to_have_count(1)
 
 
 @pytest.mark.parametrize("thread", ["nobody", "x" * 300])
