@@ -73,6 +73,10 @@ def _parts(options: argparse.Namespace) -> list[str]:
         raise InputError(f"There is no part {unknown[0]!r}.", f"The parts are {', '.join(PARTS)}.")
     if options.model and (options.ab or options.parts or options.files):
         raise InputError("--model asks the bundled questions, and no other part.", "Leave the other options out.")
+    if options.model:
+        from evals.models import check_model
+
+        check_model()
     return ["turns"] if options.ab else ["models"] if options.model else list(options.parts or PARTS)
 
 

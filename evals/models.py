@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from assistant.config.settings import Settings
 from assistant.deployment import Deployment
 from contracts.enums import CallPurpose, Verdict
 from contracts.errors import InputError
@@ -41,6 +42,20 @@ def kept_section(judged: Sequence[JudgedCase]) -> list[str]:
     return [table(rows)]
 
 
+def check_model() -> None:
+    """Check that the environment names a model, before anything is measured.
+
+    Raises:
+        InputError: It names none.
+    """
+    models = Settings.read().models
+    if not (models.planner or models.drafter):
+        raise InputError(
+            "No model is configured, so none can be asked.",
+            "Set GUARDIAN_MODEL and OPENAI_BASE_URL, or leave --model out.",
+        )
+
+
 def ask_beside(cases: Sequence[TurnCase], folder: Path, most: int | None) -> list[str]:
     """Ask the handbook's questions without a model and with the configured one; return the table of both.
 
@@ -48,17 +63,9 @@ def ask_beside(cases: Sequence[TurnCase], folder: Path, most: int | None) -> lis
         cases: Those with labelled pages are asked.
         folder: An empty folder.
         most: At most so many questions, evenly over the file.
-
-    Raises:
-        InputError: The environment names no model.
     """
     beside = handbook(folder / "data", with_models=True)
     models = beside.settings.models
-    if not (models.planner or models.drafter):
-        raise InputError(
-            "No model is configured, so none can be asked.",
-            "Set GUARDIAN_MODEL and OPENAI_BASE_URL, or leave --model out.",
-        )
     asking = [case for case in cases if case.asks]
     count = min(most or MOST, len(asking))
     chosen = [asking[place * len(asking) // count] for place in range(count)]
