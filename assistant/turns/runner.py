@@ -185,13 +185,17 @@ class TurnRunner:
                 return done.result
             deadline = asyncio.get_running_loop().time() + self._wait_s
             while True:
+                held = False
                 try:
                     async with self._hold(thread_id, first, min(_SLICE_S, self._wait_s)):
+                        held = True
                         return await self._run(thread_id, turn_id, text, context, on_event, on_earlier, admit, on_calls)
                 except _TakenOver:
                     # Another process finishes the turn: its result is this one's, too.
                     continue
                 except ThreadBusy:
+                    if held:
+                        raise
                     # This very turn may run in another process, for however long it takes.
                     turn = await self._record(thread_id, turn_id, text)
                     if turn is not None and turn.result is not None and not turn.lost:
@@ -258,10 +262,14 @@ class TurnRunner:
         deadline = asyncio.get_running_loop().time() + self._wait_s
         async with self._line(thread_id) as first:
             while True:
+                held = False
                 try:
                     async with self._hold(thread_id, first, min(_SLICE_S, self._wait_s)):
+                        held = True
                         return await self._finish_earlier(thread_id, context, on_event, on_calls)
                 except ThreadBusy:
+                    if held:
+                        raise
                     if await self.store.unfinished(thread_id) is None:
                         return None
                     if not patient and asyncio.get_running_loop().time() >= deadline:
