@@ -144,7 +144,7 @@ class Service:
         self._histories = kept.histories
         self._links = kept.links
         self._budget = kept.budget
-        self._others = Relaying(kept.relay, runner.store, self._live_of, self._stop)
+        self._others = Relaying(kept.relay, runner.store, self._live_of, self._stop_here)
         self._relay = kept.relay
         runner.unwanted = self._result_of_unwanted
         self._closed = False
@@ -170,7 +170,11 @@ class Service:
         text = clean(question.text)
         for other in self._live.get(inner, []):
             # What one role is told is not for another.
-            if other.joinable and (other.turn_id, other.question, other.role) == (turn_id, text, caller.role):
+            if (
+                other.joinable
+                and not other.watching
+                and (other.turn_id, other.question, other.role) == (turn_id, text, caller.role)
+            ):
                 return other
         live = RunningTurn(thread, turn_id, text, self.watchers, role=caller.role)
 
@@ -257,7 +261,7 @@ class Service:
         return live
 
     async def _resume(self, caller: Caller, thread: str) -> RunningTurn | None:
-        if (live := self.live(caller, thread)) is not None:
+        if (live := self.live(caller, thread)) is not None and not live.watching:
             return live
         inner = self._inner(caller, thread)
         turn = await self._store.unfinished(inner)
@@ -280,8 +284,9 @@ class Service:
             return self.live(caller, thread)
         if (live := self.live(caller, thread)) is not None:  # begun while the storage was asked
             return live
-        live = RunningTurn(thread, turn.turn_id, turn.question, self.watchers, role=caller.role)
-        live.lasting = True
+        # Those who count turns were told of it in the other process.
+        live = RunningTurn(thread, turn.turn_id, turn.question, role=caller.role)
+        live.lasting = live.watching = True
 
         async def watch() -> StructuredAgentResult:
             live.tell(TurnStarted(turn_id=live.turn_id, thread_id=thread))
@@ -290,7 +295,8 @@ class Service:
         return self._start(inner, live, watch())
 
     def _begin_resuming(self, caller: Caller, thread: str, turn: Turn) -> RunningTurn:
-        if (live := self.live(caller, thread)) is not None:  # begun while the storage was asked
+        live = self.live(caller, thread)
+        if live is not None and not live.watching:  # begun while the storage was asked
             return live
         inner = self._inner(caller, thread)
         live = RunningTurn(thread, turn.turn_id, turn.question, self.watchers, role=caller.role)
@@ -345,15 +351,21 @@ class Service:
         The question stays on record with a result that says it was stopped. Messages that wait behind it in this process
         stop, too; those that wait in another are answered.
         """
-        return await self._stop(self._inner(caller, thread))
-
-    async def _stop(self, inner: str) -> bool:
-        recorded = asyncio.Event()
+        inner = self._inner(caller, thread)
         turn = await self._store.unfinished(inner)
+        return await self._stop(inner, turn, list(self._live.get(inner, [])))
+
+    async def _stop_here(self, inner: str, turn_id: str) -> None:
+        """Stop a turn that runs here for somebody elsewhere, and no message that waits behind it."""
+        turn = await self._store.find(inner, turn_id)
+        if turn is not None and turn.result is None:
+            await self._stop(inner, turn, [live for live in self._live.get(inner, []) if live.working_on == turn_id])
+
+    async def _stop(self, inner: str, turn: Turn | None, lives: Sequence[RunningTurn]) -> bool:
+        recorded = asyncio.Event()
         if turn is not None:
             # First of all: a message that waits elsewhere would otherwise finish the turn before it gets its own turn.
             await self._others.want_stopped(inner, turn.turn_id)
-        lives = list(self._live.get(inner, []))
         for live in lives:
             live.recorded = live.recorded or recorded
         try:
@@ -371,7 +383,8 @@ class Service:
 
     async def _result_of_unwanted(self, turn: Turn) -> Json | None:
         """Return what is recorded for an unfinished turn that somebody wants stopped; `None` for any other."""
-        return self._describe_stopped(turn) if await self._others.is_unwanted(turn.thread_id, turn.turn_id) else None
+        unwanted = await self._others.take_stop(turn.thread_id, turn.turn_id)
+        return self._describe_stopped(turn) if unwanted else None
 
     def _describe_stopped(self, turn: Turn) -> Json:
         language = message_language(turn.question, self.deployed.profile)
@@ -552,6 +565,7 @@ class Service:
         A message that waited and never began is not recorded; its sender gets an error that says to send it again.
         """
         self._closed = True
+        await end_turns([live for lives in self._live.values() for live in lives if live.watching], closing_error())
         tasks = self._tasks()
         if not tasks:
             await self._others.close()
@@ -580,7 +594,12 @@ class Service:
         return self._live
 
     def _tasks(self) -> list[asyncio.Task[StructuredAgentResult]]:
-        return [live.task for lives in self._live.values() for live in lives if live.task and live.running]
+        return [
+            live.task
+            for lives in self._live.values()
+            for live in lives
+            if live.task and live.running and not live.watching
+        ]
 
     def _inner(self, caller: Caller, thread: str) -> str:
         if thread:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final, cast
+from typing import Any, Final, LiteralString, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -120,7 +120,16 @@ class PruningPostgresSaver(AsyncPostgresSaver):
             return
         server = self._database.server
         async with server.answering(), await server.connect() as connection, alone_in_setup(connection, server):
-            await super().setup()
+            await connection.execute(cast("LiteralString", self.MIGRATIONS[0]))
+            found = await connection.execute("SELECT coalesce(max(v), -1) FROM checkpoint_migrations")
+            [(newest_made,)] = await found.fetchall()
+            for number in range(newest_made + 1, len(self.MIGRATIONS)):
+                # Upstream's indexes are made concurrently, which waits for every old snapshot in the database, as of a
+                # backup, and leaves a broken index if it is cut off.
+                migration = self.MIGRATIONS[number].replace(" CONCURRENTLY", "")
+                async with connection.transaction():
+                    await connection.execute(cast("LiteralString", migration))
+                    await connection.execute("INSERT INTO checkpoint_migrations (v) VALUES (%s)", (number,))
 
     async def _is_set_up(self) -> bool:
         """Return whether all of LangGraph's migrations were made."""

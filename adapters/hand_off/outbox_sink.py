@@ -122,6 +122,7 @@ class OutboxSink:
                 if wait:
                     raise ServerFault("Another process is sending it.", kind=FaultKind.DEADLINE)
                 return
+            # Not under the claim of the turn: what was delivered is noted, whoever has its conversation by then.
             writing = current_claim.set(claim)
             try:
                 now = await self._outbox.find(entry.thread_id, entry.turn_id)

@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, LiteralString, Self, cast
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import quote, quote_plus
 
 from adapters.storage.claims import current_claim
 from adapters.storage.database import ConstraintError, Fenced
@@ -49,6 +49,7 @@ _SESSION: Final = (
 """Of each session: what the server ends by itself, also when it is the client that is gone."""
 _SETUP_LOCK: Final = 0x677561726469616E
 """The lock under which tables are made."""
+_SECRET: Final = ("password", "sslpassword", "passfile")
 _LONGEST_NAME: Final = 63
 """Of a schema, in bytes."""
 
@@ -59,7 +60,11 @@ _READS: Final = re.compile(r"\s*(SELECT|SHOW)\b", re.IGNORECASE)
 _REACH = "See that the server runs, and that the address, user, password and database in GUARDIAN_DATABASE are right"
 _KEPT = "what was finished until then is kept, and the next message or `guardian threads resume` goes on from there"
 _FAILURES: Final[tuple[tuple[tuple[str, ...], str, str], ...]] = (
-    (("28", "authentication failed", "no pg_hba.conf entry"), "it does not let this user in", f"{_REACH}."),
+    (
+        ("28", "authentication failed", "no pg_hba.conf entry", 'FATAL: role "'),
+        "it does not let this user in",
+        f"{_REACH}.",
+    ),
     (
         ("3D", 'FATAL: database "'),
         "it has no such database",
@@ -123,14 +128,17 @@ class Server:
     """
 
     def __init__(self, url: str, schema: str) -> None:
+        from psycopg.conninfo import conninfo_to_dict
+
         self.url = url
         self.schema = schema
-        parts = urlsplit(url)
-        given = parse_qs(parts.query).get("password", [])
-        self._secrets = {*filter(None, (parts.password, unquote(parts.password or ""), *given))}
+        # As the driver reads it: other readers take other signs for the end of a password.
+        read = conninfo_to_dict(url)
+        secret = {str(read[name]) for name in _SECRET if read.get(name)}
+        self._secrets = secret | {quote(one, safe="") for one in secret} | {quote_plus(one) for one in secret}
         self.process = f"guardian:{socket.gethostname()[:30]}:{os.getpid()}:{secrets.token_hex(4)}"
-        host = parts.netloc.rpartition("@")[2] or "localhost"
-        self.place = f"the schema {schema} at {host}{parts.path}"
+        port = f":{read['port']}" if read.get("port") else ""
+        self.place = f"the schema {schema} at {read.get('host') or 'localhost'}{port}/{read.get('dbname') or ''}"
 
     async def connect(self, **more: Any) -> Connection:
         """Return a new connection, which the caller closes.

@@ -30,6 +30,8 @@ BEAT_S: Final = 5.0
 SILENT_S: Final = 20.0
 """After so long without one, another process may take over what it holds."""
 _LOOK_EVERY_S: Final = 1.0
+_UNLOCK_S: Final = 5.0
+"""How long the end of a claim may take, in seconds."""
 _LOCK_MS: Final = 100
 """How long a claim waits for the row of one, in milliseconds: all claims of a process share a session."""
 
@@ -144,6 +146,9 @@ class PostgresClaims:
         async with self._server.answering():
             session = await self._connect()
             [(held,)] = await (await session.execute(_HELD, {"key": _key_of(self._server.schema, name)})).fetchall()
+            if held:
+                # Of a holder that has been silent for long nobody else would know.
+                await self._end_silent(session, name)
         return held
 
     async def release(self, claim: Claim) -> None:
@@ -155,9 +160,14 @@ class PostgresClaims:
     async def _unlock(self, session: Connection, name: str) -> None:
         import psycopg
 
-        # A session that is over holds no lock.
-        with suppress(psycopg.Error):
-            await session.execute("SELECT pg_advisory_unlock(%s)", (_key_of(self._server.schema, name),))
+        # A session that is over holds no lock; one that hangs is ended, and with it all that it holds.
+        try:
+            async with asyncio.timeout(_UNLOCK_S):
+                await session.execute("SELECT pg_advisory_unlock(%s)", (_key_of(self._server.schema, name),))
+        except psycopg.Error:
+            pass
+        except TimeoutError:
+            await session.close()
 
     async def _end_silent(self, session: Connection, name: str) -> None:
         now = asyncio.get_running_loop().time()

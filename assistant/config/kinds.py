@@ -72,7 +72,7 @@ def _read_database(text: str) -> str:
 
 
 def _read_storage(text: str) -> str:
-    from urllib.parse import urlsplit
+    from urllib.parse import unquote, urlsplit
 
     if text and not text.startswith("postgresql://"):
         raise refusal(
@@ -83,8 +83,9 @@ def _read_storage(text: str) -> str:
         return text
     try:
         parts = urlsplit(text)
-        well = parts.netloc.count("@") <= 1
-        _check_conninfo(text)
+        # The driver and others must take the same part of it for the password: it is masked in every message.
+        well = parts.netloc.count("@") == text.count("@") <= 1 and not parts.fragment
+        well = well and _check_conninfo(text) in (None, parts.password and unquote(parts.password))
     except ValueError:
         well = False
     if not well:
@@ -97,8 +98,8 @@ def _read_storage(text: str) -> str:
     return text
 
 
-def _check_conninfo(text: str) -> None:
-    """Check an address as the driver reads it, if the driver is installed.
+def _check_conninfo(text: str) -> str | None:
+    """Return the password in front of the host as the driver reads it; `None` if there is none, or no driver.
 
     Raises:
         ValueError: The driver does not understand it.
@@ -107,11 +108,13 @@ def _check_conninfo(text: str) -> None:
         import psycopg
         from psycopg.conninfo import conninfo_to_dict
     except ImportError:
-        return
+        return None
     try:
+        read = conninfo_to_dict(text.partition("?")[0])
         conninfo_to_dict(text)
     except psycopg.Error:
         raise ValueError from None
+    return str(read["password"]) if read.get("password") else None
 
 
 def _read_destination(text: str, key: str) -> str:

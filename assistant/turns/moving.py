@@ -114,12 +114,14 @@ async def _move(source: Store, target: Store, thread_id: str, told: Moved) -> No
     there = await _rows_of(target.database, *_TURNS, thread_id)
     beside = {table: await _rows_of(source.database, columns, table, thread_id) for columns, table in _BESIDE}
     if there == here:
-        await _replace_beside(target.database, beside, thread_id)
+        await _add_beside(target.database, beside)
         told.there.append(thread_id)
         return
     if not _is_earlier(there, here):
         told.left[thread_id] = "differs"
         return
+    # Without its transcript it does not count as moved, whatever happens now.
+    await _replace(target.database, *_TURNS, [], thread_id)
     await target.saver.adelete_thread(thread_id)
     await _copy_checkpoints(source.saver, target.saver, thread_id)
     await _replace_beside(target.database, beside, thread_id)
@@ -140,6 +142,13 @@ def _began_as(unfinished: tuple[Any, ...], turn: tuple[Any, ...]) -> bool:
     """Whether one row is a turn that runs, and the other the same turn later."""
     thread, number, turn_id, status, question, *_ = unfinished
     return status == "running" and (thread, number, turn_id, question) == (*turn[:3], turn[4])
+
+
+async def _add_beside(target: Database, beside: Mapping[str, list[tuple[Any, ...]]]) -> None:
+    """Add what was said of a conversation since it was moved; what was said of it in the target stays."""
+    for columns, table in _BESIDE:
+        for row in beside[table]:
+            await _insert(target, columns, table, row)
 
 
 async def _replace_beside(database: Database, beside: Mapping[str, list[tuple[Any, ...]]], thread_id: str) -> None:

@@ -72,18 +72,21 @@ class Relay(ThreadTable):
     )
 
     async def wish(self, thread_id: str, turn_id: str, wish: Wish) -> None:
-        """Write down what is wanted of a turn; once is enough."""
+        """Write down what is wanted of a turn that has no result yet; once is enough."""
         await self._rows(
-            "INSERT INTO wishes (thread_id, turn_id, wish) VALUES (:thread, :turn, :wish) ON CONFLICT DO NOTHING",
+            """
+            INSERT INTO wishes (thread_id, turn_id, wish) SELECT thread_id, turn_id, :wish FROM turns
+            WHERE thread_id = :thread AND turn_id = :turn AND status = 'running' ON CONFLICT DO NOTHING
+            """,
             thread=thread_id,
             turn=turn_id,
             wish=str(wish),
         )
 
-    async def has(self, thread_id: str, turn_id: str, wish: Wish) -> bool:
-        """Return whether something is wanted of a turn."""
+    async def take(self, thread_id: str, turn_id: str, wish: Wish) -> bool:
+        """Delete a wish; return whether it was there."""
         rows = await self._rows(
-            "SELECT 1 FROM wishes WHERE thread_id = :thread AND turn_id = :turn AND wish = :wish",
+            "DELETE FROM wishes WHERE thread_id = :thread AND turn_id = :turn AND wish = :wish RETURNING 1",
             thread=thread_id,
             turn=turn_id,
             wish=str(wish),
@@ -180,7 +183,7 @@ class Relaying:
         relay: The tables.
         store: The transcript.
         running: Returns the turns of this process by the ids of their conversations.
-        stop: Stops a conversation's turn in this process for good.
+        stop: Stops a turn of a conversation, by their ids, in this process for good.
     """
 
     def __init__(
@@ -188,7 +191,7 @@ class Relaying:
         relay: Relay,
         store: TurnStore,
         running: Callable[[], Mapping[str, Sequence[RunningTurn]]],
-        stop: Callable[[str], Coroutine[Any, Any, bool]],
+        stop: Callable[[str, str], Coroutine[Any, Any, None]],
     ) -> None:
         self._relay = relay
         self._store = store
@@ -198,6 +201,7 @@ class Relaying:
         self._serving: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._told: dict[tuple[str, str], int] = {}
+        self._stopping: set[tuple[str, str]] = set()
 
     def look_after(self, thread_id: str, live: RunningTurn) -> None:
         """Follow a turn in another process if it runs there, and serve others' wishes while it runs here."""
@@ -213,26 +217,35 @@ class Relaying:
         """
         clock = asyncio.get_running_loop().time
         deadline = clock() + _STOP_S
-        while True:
-            try:
-                await runner.abandon(thread_id, result, turn_id=turn_id, wait_s=LOOK_EVERY_S)
-            except ThreadBusy:
+        try:
+            while True:
+                with suppress(ThreadBusy):
+                    await runner.abandon(thread_id, result, turn_id=turn_id, wait_s=LOOK_EVERY_S)
                 turn = await self._store.find(thread_id, turn_id)
-                if turn is not None and turn.result is None:
-                    if clock() >= deadline:
-                        raise
-                    continue
-            # The other process may have recorded it as stopped itself.
-            await self._relay.clear(thread_id, turn_id)
-            return True
+                if turn is None or turn.result is not None:
+                    # The other process may have recorded it as stopped itself, or it was answered before.
+                    recorded = turn.result if turn is not None and turn.result is not None else {}
+                    return recorded.get("block_reason") == result["block_reason"]
+                if clock() >= deadline:
+                    raise ThreadBusy("The turn was not stopped in time.", "Stop it again in a moment.")
+        finally:
+            # A stop that failed must not end the turn that its user then wants finished.
+            with suppress(GuardianError):
+                await self._relay.take(thread_id, turn_id, Wish.STOP)
 
     async def want_stopped(self, thread_id: str, turn_id: str) -> None:
-        """Tell all processes that a turn is to be stopped, before any of them can finish it."""
-        await self._relay.wish(thread_id, turn_id, Wish.STOP)
+        """Tell all processes that a turn is to be stopped, before any of them can finish it.
 
-    async def is_unwanted(self, thread_id: str, turn_id: str) -> bool:
-        """Return whether somebody wants a turn stopped."""
-        return await self._relay.has(thread_id, turn_id, Wish.STOP)
+        If that cannot be written down, whoever runs it here is stopped all the same.
+        """
+        try:
+            await self._relay.wish(thread_id, turn_id, Wish.STOP)
+        except GuardianError as error:
+            _LOG.warning("Other processes could not be told to stop a turn: %s", error)
+
+    async def take_stop(self, thread_id: str, turn_id: str) -> bool:
+        """Return whether somebody wants a turn stopped, once: whoever asks records it as stopped."""
+        return await self._relay.take(thread_id, turn_id, Wish.STOP)
 
     async def watch(self, runner: TurnRunner, thread_id: str, turn_id: str) -> dict[str, Any]:
         """Wait for the end of a turn that another process runs, and return its result.
@@ -287,32 +300,38 @@ class Relaying:
 
     async def _serve(self) -> None:
         """Do what others want of the turns that run here, as long as any does."""
-        while any(live.running for lives in self._running().values() for live in lives):
+        while self._any_running() or self._told:
             await asyncio.sleep(LOOK_EVERY_S)
             try:
                 for thread_id, turn_id, wish in await self._relay.wishes():
                     for live in list(self._running().get(thread_id, ())):
-                        if live.turn_id == turn_id and live.running and live.ran:
-                            await self._grant(thread_id, live, wish)
+                        if live.working_on == turn_id and live.running:
+                            await self._grant(thread_id, turn_id, live, wish)
                 await self._clear_ended()
             except GuardianError as error:
                 _LOG.warning("What other processes want of running turns could not be looked up: %s", error)
-        with suppress(GuardianError):
-            await self._clear_ended()
+                if not self._any_running():
+                    return
 
-    async def _grant(self, thread_id: str, live: RunningTurn, wish: str) -> None:
+    def _any_running(self) -> bool:
+        return any(live.running for lives in self._running().values() for live in lives)
+
+    async def _grant(self, thread_id: str, turn_id: str, live: RunningTurn, wish: str) -> None:
         if wish == Wish.STOP:
-            self._keep(asyncio.create_task(self._stop(thread_id)))
+            if (thread_id, turn_id) not in self._stopping:
+                self._stopping.add((thread_id, turn_id))
+                task = self._keep(asyncio.create_task(self._stop(thread_id, turn_id)))
+                task.add_done_callback(lambda _: self._stopping.discard((thread_id, turn_id)))
             return
-        told = self._told.setdefault((thread_id, live.turn_id), 0)
-        events = live.events[told:]
-        await self._relay.publish(thread_id, live.turn_id, self._run, told, events)
-        self._told[thread_id, live.turn_id] = told + len(events)
+        told = self._told.setdefault((thread_id, turn_id), 0)
+        events = [event for event in live.events if event.turn_id == turn_id][told:]
+        await self._relay.publish(thread_id, turn_id, self._run, told, events)
+        self._told[thread_id, turn_id] = told + len(events)
 
     async def _clear_ended(self) -> None:
         """Delete what was told of turns that have ended."""
         running = {
-            (thread, live.turn_id) for thread, lives in self._running().items() for live in lives if live.running
+            (thread, live.working_on) for thread, lives in self._running().items() for live in lives if live.running
         }
         for thread_id, turn_id in [key for key in self._told if key not in running]:
             del self._told[thread_id, turn_id]

@@ -39,6 +39,10 @@ Json = dict[str, Any]
 
 _SLICE_S: Final = 0.5
 """So often a message that waits looks whether another process has answered it, in seconds."""
+_MOMENT_S: Final = 0.1
+"""A deletion waits for nothing but a look of another process at the claim, in seconds."""
+_PATIENCE_S: Final = 900.0
+"""For how long more a message waits for its own turn in another process, in seconds: its models may be slow, and it may hang."""
 _FIRST_NODE: Final = "moderation"
 _BUSY_ELSEWHERE: Final = (
     "Another process has taken the conversation over, because this one was silent for too long.",
@@ -200,7 +204,7 @@ class TurnRunner:
                     turn = await self._record(thread_id, turn_id, text)
                     if turn is not None and turn.result is not None and not turn.lost:
                         return turn.result
-                    if turn is None and asyncio.get_running_loop().time() >= deadline:
+                    if asyncio.get_running_loop().time() >= deadline + (_PATIENCE_S if turn is not None else 0.0):
                         raise
 
     async def _run(
@@ -272,7 +276,7 @@ class TurnRunner:
                         raise
                     if await self.store.unfinished(thread_id) is None:
                         return None
-                    if not patient and asyncio.get_running_loop().time() >= deadline:
+                    if asyncio.get_running_loop().time() >= deadline + (_PATIENCE_S if patient else 0.0):
                         raise
 
     async def is_running(self, thread_id: str) -> bool:
@@ -328,7 +332,7 @@ class TurnRunner:
             UnknownThread: There is nothing to delete.
         """
         check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
-        async with self._alone(thread_id, 0.0):
+        async with self._alone(thread_id, _MOMENT_S):
             await self._delete(thread_id)
 
     async def delete_unused(self, thread_id: str, before: str) -> bool:
@@ -339,7 +343,7 @@ class TurnRunner:
             before: ISO 8601, UTC, milliseconds.
         """
         try:
-            async with self._alone(thread_id, 0.0):
+            async with self._alone(thread_id, _MOMENT_S):
                 turns = await self.store.turns(thread_id)
                 if not turns or max(turn.finished_at or turn.started_at for turn in turns) >= before:
                     return False

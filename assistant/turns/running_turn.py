@@ -27,6 +27,10 @@ class RunningTurn:
         self.turn_id = turn_id
         self.question = question
         self.role = role
+        self.watching = False
+        """Whether it runs in another process, and is only watched here."""
+        self.working_on = ""
+        """The turn whose nodes run here now: a half-finished one before it, or itself; empty before the first node."""
         self.lasting = False
         """Whether it goes on without anybody who is bound to it."""
         self._bound = 0
@@ -42,7 +46,9 @@ class RunningTurn:
     def tell(self, event: TurnEvent) -> None:
         """Pass an event on to all followers."""
         self._events.append(event)
-        self._ran = self._ran or event.kind == "node_started"
+        if event.kind == "node_started":
+            self._ran = True
+            self.working_on = event.turn_id
         for watcher in self._watchers:
             watcher(self, event)
         self._wake()

@@ -39,11 +39,11 @@ def conversations_url(deployed: Deployment) -> str:
     """Return the address of the server's tables for whoever reads them in SQL; empty if there is no server."""
     if not deployed.settings.storage.url:
         return ""
-    from urllib.parse import quote, urlsplit
+    from urllib.parse import quote
 
-    parts = urlsplit(deployed.settings.storage.url)
+    url = deployed.settings.storage.url
     options = quote(f"-csearch_path={_server(deployed).schema}")
-    return parts._replace(query=f"{parts.query}&options={options}" if parts.query else f"options={options}").geturl()
+    return f"{url}{'&' if '?' in url else '?'}options={options}"
 
 
 @asynccontextmanager

@@ -128,9 +128,64 @@ async def test_a_stopped_turn_is_finished_by_no_message_that_waits_elsewhere(sha
             second = other.begin(ANNA, behind)
             await asyncio.sleep(0.2)
             assert await one.stop(ANNA, "t")
+        # Neither is stopped with it, nor what the other server's message would have finished on its way.
         await second.result()
         stopped, answered = await one.turns(ANNA, "t")
         assert stopped.result
         assert answered.result
         assert stopped.result["block_reason"] == "stopped"
         assert answered.result["block_reason"] != "stopped"
+
+
+async def test_a_message_that_waits_behind_a_turn_that_is_stopped_from_elsewhere_is_answered(
+    shared: Desk, model: FakeServer
+) -> None:
+    """Only the turn ends that somebody wants stopped, at the server that runs it, too."""
+    behind = Question("How bright is a reading lamp?", thread="t", turn_id="2")
+    async with open_two(shared) as (one, other):
+        with model.held():
+            first = one.begin(ANNA, ASKED)
+            await see(first, "sgr_plan")
+            second = one.begin(ANNA, behind)
+            assert await other.stop(ANNA, "t")
+            with pytest.raises(TurnStopped):
+                await first.result()
+        await second.result()
+        assert [turn.result["block_reason"] == "stopped" for turn in await one.turns(ANNA, "t") if turn.result] == [
+            True,
+            False,
+        ]
+
+
+async def test_a_half_finished_turn_is_stopped_while_another_message_finishes_it(
+    shared: Desk, model: FakeServer
+) -> None:
+    """A server that finishes an older turn on the way to a new message stops it when somebody elsewhere wants that."""
+    async with open_two(shared) as (one, other):
+        with model.held():
+            async with one.asking(ANNA, ASKED) as live:
+                await see(live, "sgr_plan")
+            later = one.begin(ANNA, Question("How bright is a reading lamp?", thread="t", turn_id="2"))
+            await see(later, "sgr_plan")
+            assert await other.stop(ANNA, "t")
+            with pytest.raises(TurnStopped):
+                await later.result()
+        [turn] = await one.turns(ANNA, "t")
+        assert turn.result
+        assert turn.result["block_reason"] == "stopped"
+
+
+async def test_whoever_only_watches_keeps_nobody_from_sending_the_message_again(
+    shared: Desk, model: FakeServer
+) -> None:
+    """The server that worked on it is gone: the same message, sent to the one that watched, is answered there."""
+    async with open_two(shared) as (one, other):
+        with model.held():
+            first = one.begin(ANNA, ASKED)
+            await see(first, "sgr_plan")
+            watched = await other.join(ANNA, "t")
+            assert watched is not None
+            await one.drain(0)
+            again = other.begin(ANNA, ASKED)
+            assert again is not watched
+        assert (await again.result()).outcome is Outcome.ANSWERED

@@ -7,6 +7,7 @@ import psycopg
 import pytest
 
 from adapters.storage.postgres import PostgresDatabase, Server, schema_of
+from assistant.config.settings import StorageSettings
 from assistant.deployment import deployment
 from assistant.service import Caller, Question, open_service
 from contracts.enums import Outcome
@@ -56,6 +57,35 @@ async def test_each_way_in_which_a_server_cannot_be_used_has_its_words(database_
         "ALTER ROLE reader_only SET default_transaction_read_only = on",
     )
     assert "it may only be read" in str(await fail_to_open(reader))
+
+
+async def open_at(address: str) -> None:
+    settings = StorageSettings.read({"GUARDIAN_DATABASE": address})
+    await PostgresDatabase.open(Server(settings.url, "guardian_shelf"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *(
+            f"postgresql://u:{sign.join(('SeKrEt', 'SeKrEt'))}@127.0.0.1:1/db"
+            for sign in ("#", "?", "/", "@", "%ss", "[", "&")
+        ),
+        "postgresql://u:SeK%23rEt@127.0.0.1:1/db",
+        "postgresql://u:SeKrEt@[::1/db",
+        "postgresql://u:SeKrEt@127.0.0.1:1/db?no_such=1",
+        "postgresql://u@127.0.0.1:1/db?password=SeKrEt%20SeKrEt",
+        "postgresql://u:SeKrEt@127.0.0.1:1/db?connect_timeout=2",
+        "mysql://u:SeKrEt@127.0.0.1/db",
+    ],
+)
+async def test_no_address_shows_its_password(address: str) -> None:
+    """Whatever signs are in it, and whoever refuses it, neither the password nor a part of it stands in the error."""
+    with pytest.raises(GuardianError) as caught:
+        await open_at(address)
+    told = f"{caught.value} {caught.value.way_out}"
+    for part in ("SeKrEt", "SeK%23rEt", "SeK#rEt", "rEt"):
+        assert part not in told
 
 
 async def test_tables_of_another_version_are_left_alone(database_url: str) -> None:

@@ -189,15 +189,15 @@ class ChatPage:
         async for shown in self._follow(visit, changes):
             yield shown
 
-    async def _stop(self, place: str, request: gr.Request) -> Changes:
+    async def _stop(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
         visit = self._visit(place, request)
         notice = ""
         try:
             await visit.service.stop(visit.caller, visit.conversation)
         except GuardianError as error:
             notice = notice_html(fault_text(error, visit.look))
-        drawn, _ = await self._draw(visit)
-        return {**drawn, self.notice: notice}
+        async for shown in self._follow(visit, {self.notice: notice}):
+            yield shown
 
     async def _act(self, place: str, request: gr.Request) -> AsyncGenerator[Changes]:
         visit = self._visit(place, request)
@@ -281,7 +281,8 @@ class ChatPage:
 
     def _begin(self, visit: _Visit, text: str) -> RunningTurn:
         # Nothing is awaited between the two: of two tabs that send at once, one is told to wait.
-        if visit.conversation and visit.service.live(visit.caller, visit.conversation) is not None:
+        running = visit.service.live(visit.caller, visit.conversation) if visit.conversation else None
+        if running is not None and not running.watching:
             raise ThreadBusy("The conversation is busy.", "Wait for the answer.")
         visit.allowance.check()
         live = visit.service.begin(visit.caller, Question(text, thread=visit.conversation))
