@@ -26,7 +26,7 @@ from assistant.turns.feedback import Feedback, FeedbackStore
 from assistant.turns.histories import Histories
 from assistant.turns.placement import STOPPED, place_message
 from assistant.turns.progress import phrases
-from assistant.turns.relay import Relay, Relaying
+from assistant.turns.relay import RelayTable, TurnRelay
 from assistant.turns.running_turn import RunningTurn, Watcher, closing_error, end_turns, stop_error, tell_end
 from assistant.turns.shared_links import SharedConversation, SharedLinks
 from assistant.turns.transcript import (
@@ -110,7 +110,7 @@ class ServiceTables:
     histories: Histories
     links: SharedLinks
     budget: Budget
-    relay: Relay
+    relay: RelayTable
 
 
 class Service:
@@ -144,7 +144,7 @@ class Service:
         self._histories = kept.histories
         self._links = kept.links
         self._budget = kept.budget
-        self._others = Relaying(kept.relay, runner.store, self._live_of, self._stop_here)
+        self._others = TurnRelay(kept.relay, runner.store, self._live_of, self._stop_here)
         self._relay = kept.relay
         runner.unwanted = self._result_of_unwanted
         self._closed = False
@@ -670,7 +670,7 @@ async def open_service(deployed: Deployment) -> AsyncGenerator[Service]:
             await Histories.share(runner.store),
             await SharedLinks.share(runner.store),
             await share_budget(deployed, runner.store),
-            await Relay.share(runner.store),
+            await RelayTable.share(runner.store),
         )
         desk = await desk_over(deployed, runner.store, kept.feedback, ports.sink)
         service = Service(deployed, runner, knowledge, kept, desk, ports.list_resting)

@@ -46,7 +46,7 @@ class Wish(StrEnum):
     FOLLOW = "follow"
 
 
-class Relay(ThreadTable):
+class RelayTable(ThreadTable):
     """The two tables, keyed by conversation and turn; a turn's rows go when it ends, and with its conversation."""
 
     name: ClassVar[str] = "wishes"
@@ -176,7 +176,7 @@ class Relay(ThreadTable):
         return 0  # nothing that a person would miss
 
 
-class Relaying:
+class TurnRelay:
     """What one process does for the others, and asks of them, while it has running turns.
 
     Args:
@@ -188,7 +188,7 @@ class Relaying:
 
     def __init__(
         self,
-        relay: Relay,
+        relay: RelayTable,
         store: TurnStore,
         running: Callable[[], Mapping[str, Sequence[RunningTurn]]],
         stop: Callable[[str, str], Coroutine[Any, Any, None]],

@@ -36,13 +36,13 @@ async def _forget(deployed: Deployment, database: Database, thread_id: str) -> i
     """Delete what is kept of a conversation beside its transcript and its checkpoints; return how much that was."""
     from assistant.turns.feedback import FeedbackStore
     from assistant.turns.histories import Histories
-    from assistant.turns.relay import Relay
+    from assistant.turns.relay import RelayTable
     from assistant.turns.reviews import Reviews
     from assistant.turns.shared_links import SharedLinks
     from assistant.wiring.hand_offs import outbox
 
     forgotten = await outbox(deployed).forget(thread_id)
-    for table in (FeedbackStore, Histories, Relay, Reviews, SharedLinks):
+    for table in (FeedbackStore, Histories, RelayTable, Reviews, SharedLinks):
         forgotten += await (await table.within(database)).forget(thread_id)
     return forgotten
 

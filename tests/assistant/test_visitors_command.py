@@ -83,6 +83,10 @@ def test_a_row_that_is_the_last_of_a_conversation_is_found_in_whatever_table(des
     asyncio.run(_talk(desk))
     asyncio.run(_review_and_name(desk))
     path = desk.folder / "threads.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        # What servers tell each other of a running turn, left by one that was killed.
+        connection.execute("INSERT INTO wishes VALUES (?, '1', 'stop')", (f"{OTHER}/t",))
+        connection.execute("INSERT INTO relayed_events VALUES (?, '1', 'run', 0, '{}')", (f"{OTHER}/t",))
     whole = path.read_bytes()
     with closing(sqlite3.connect(path)) as connection:
         tables = [
