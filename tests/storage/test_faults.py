@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -113,10 +114,14 @@ async def test_a_server_that_ended_all_sessions_is_used_again_with_the_next_mess
         assert first is not None
         await storage.store.begin("t", "one", "?", None)
         with psycopg.connect(postgres_server, autocommit=True) as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
-                "AND backend_type = 'client backend'"
-            )
+            ended = connection.execute(
+                "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE application_name LIKE 'guardian:%' AND datname = current_database()"
+            ).fetchall()
+            pids = [pid for pid, _ in ended]
+            # They end by themselves, a moment later.
+            while connection.execute("SELECT 1 FROM pg_stat_activity WHERE pid = ANY(%s)", (pids,)).fetchall():  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
         assert [turn.turn_id for turn in await storage.store.turns("t")] == ["one"]
         again = await storage.claims.take("t")
         assert again is not None
