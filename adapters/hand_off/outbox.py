@@ -239,15 +239,12 @@ class Outbox:
         Raises:
             HandOffFailed: The file cannot be written.
         """
-        if not await self._exists():
+        if not await self._place.exists():
             return 0
         return await self._write("DELETE FROM hand_offs WHERE thread_id = :thread RETURNING 1", thread=_text(thread_id))
 
-    async def _exists(self) -> bool:
-        return await self._place.exists()
-
     async def _read(self, where: str, **values: object) -> list[OutboxEntry]:
-        if not await self._exists():
+        if not await self._place.exists():
             return []
         async with self._open() as database:
             return await _entries(database, where, values)

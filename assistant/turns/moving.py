@@ -7,7 +7,7 @@ is begun again with the next run, and what is complete is left alone. Nothing is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -112,9 +112,8 @@ async def move_all(source: Store, target: Store, on_step: Callable[[int, int], N
 async def _move(source: Store, target: Store, thread_id: str, told: Moved) -> None:
     here = await _rows_of(source.database, *_TURNS, thread_id)
     there = await _rows_of(target.database, *_TURNS, thread_id)
-    beside = {table: await _rows_of(source.database, columns, table, thread_id) for columns, table in _BESIDE}
     if there == here:
-        await _add_beside(target.database, beside)
+        await _add_beside(source.database, target.database, thread_id)
         told.there.append(thread_id)
         return
     if not _is_earlier(there, here):
@@ -124,7 +123,7 @@ async def _move(source: Store, target: Store, thread_id: str, told: Moved) -> No
     await _replace(target.database, *_TURNS, [], thread_id)
     await target.saver.adelete_thread(thread_id)
     await _copy_checkpoints(source.saver, target.saver, thread_id)
-    await _replace_beside(target.database, beside, thread_id)
+    await _add_beside(source.database, target.database, thread_id)
     await _replace(target.database, *_TURNS, here, thread_id)
     told.moved.append(thread_id)
 
@@ -144,17 +143,11 @@ def _began_as(unfinished: tuple[Any, ...], turn: tuple[Any, ...]) -> bool:
     return status == "running" and (thread, number, turn_id, question) == (*turn[:3], turn[4])
 
 
-async def _add_beside(target: Database, beside: Mapping[str, list[tuple[Any, ...]]]) -> None:
-    """Add what was said of a conversation since it was moved; what was said of it in the target stays."""
+async def _add_beside(source: Database, target: Database, thread_id: str) -> None:
+    """Add what was said of a conversation; what was said of it in the target stays."""
     for columns, table in _BESIDE:
-        for row in beside[table]:
+        for row in await _rows_of(source, columns, table, thread_id):
             await _insert(target, columns, table, row)
-
-
-async def _replace_beside(database: Database, beside: Mapping[str, list[tuple[Any, ...]]], thread_id: str) -> None:
-    for columns, table in _BESIDE:
-        if sorted(await _rows_of(database, columns, table, thread_id)) != sorted(beside[table]):
-            await _replace(database, columns, table, beside[table], thread_id)
 
 
 async def _copy_checkpoints(source: Any, target: Any, thread_id: str) -> None:

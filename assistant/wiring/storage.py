@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,19 +94,19 @@ async def open_saver(deployed: Deployment, database: Database) -> AsyncGenerator
     Raises:
         ThreadError: The storage cannot be used.
     """
-    async with AsyncExitStack() as opened:
-        if deployed.settings.storage.url:
-            from adapters.checkpoints.postgres import PruningPostgresSaver
-            from adapters.storage.postgres import PostgresDatabase
+    if not deployed.settings.storage.url:
+        from adapters.checkpoints import sqlite
 
-            assert isinstance(database, PostgresDatabase)  # noqa: S101  # opened by the same settings
-            saver = PruningPostgresSaver(database)
-            await saver.setup()
+        async with sqlite.open_saver(deployed.threads_file) as saver:
             yield saver
-        else:
-            from adapters.checkpoints import sqlite
+        return
+    from adapters.checkpoints.postgres import PruningPostgresSaver
+    from adapters.storage.postgres import PostgresDatabase
 
-            yield await opened.enter_async_context(sqlite.open_saver(deployed.threads_file))
+    assert isinstance(database, PostgresDatabase)  # noqa: S101  # opened by the same settings
+    on_server = PruningPostgresSaver(database)
+    await on_server.setup()
+    yield on_server
 
 
 def hand_offs_place(deployed: Deployment) -> Place:
@@ -144,6 +145,14 @@ def _server(deployed: Deployment) -> Server:
             "GUARDIAN_DATABASE names a PostgreSQL server, and what connects to it is missing.",
             "Install it: pip install 'guardian-assistant[postgres]'.",
         )
-    from adapters.storage.postgres import Server, schema_of
+    from adapters.storage.postgres import schema_of
 
-    return Server(deployed.settings.storage.url, schema_of(deployed.profile.name))
+    return _server_at(deployed.settings.storage.url, schema_of(deployed.profile.name))
+
+
+@cache
+def _server_at(url: str, schema: str) -> Server:
+    """Return the server, one object in a process: whoever ends a silent process's sessions finds all by one name."""
+    from adapters.storage.postgres import Server
+
+    return Server(url, schema)

@@ -82,7 +82,7 @@ class Desk:
 
 
 @contextlib.asynccontextmanager
-async def opened(data: Path, url: str = "") -> AsyncGenerator[Desk]:
+async def open_desk(data: Path, url: str = "") -> AsyncGenerator[Desk]:
     async with open_storage(data, url) as storage:
         storage.store.now = Calendar()
         yield Desk(data, storage.saver, storage.store, storage.claims)
@@ -96,13 +96,13 @@ def url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def desk(tmp_path: Path, url: str) -> AsyncIterator[Desk]:
-    async with opened(tmp_path, url) as there:
+    async with open_desk(tmp_path, url) as there:
         yield there
 
 
 @pytest.fixture
 async def file_desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    async with opened(tmp_path) as there:
+    async with open_desk(tmp_path) as there:
         yield there
 
 
@@ -675,7 +675,7 @@ def turns(tmp_path: Path, url: str) -> Turns:
 
 async def everything(turns: Turns, thread: str = "t") -> tuple[list[tuple[int, str, str, str | None]], list[str]]:
     """Return a conversation's transcript, and what the graph's state remembers."""
-    async with opened(turns.data, turns.database) as desk:
+    async with open_desk(turns.data, turns.database) as desk:
         return await desk.transcript(thread), await desk.words(thread)
 
 
