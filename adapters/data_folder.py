@@ -100,22 +100,27 @@ def read_secret(path: Path, size: int) -> bytes:
     Raises:
         OSError: It cannot be read or made.
     """
+    import secrets
+
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        _make_secret(path, size)
-        return path.read_bytes()
+        return keep_secret(path, secrets.token_bytes(size))
 
 
-def _make_secret(path: Path, size: int) -> None:
-    import secrets
+def keep_secret(path: Path, secret: bytes) -> bytes:
+    """Write a file that only its owner may read, if there is none, and return what is in it.
+
+    Raises:
+        OSError: It cannot be read or made.
+    """
     import tempfile
 
     make_folder(path.parent)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".secret-")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(secrets.token_bytes(size))
+            file.write(secret)
             file.flush()
             os.fsync(file.fileno())
         # Whole or not at all.
@@ -127,3 +132,4 @@ def _make_secret(path: Path, size: int) -> None:
             Path(name).replace(path)
     finally:
         Path(name).unlink(missing_ok=True)
+    return path.read_bytes()

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from adapters.index.records import ListedDocument
-    from assistant.service import Caller, Service
+    from assistant.caller import Caller
+    from assistant.service import Service
     from contracts.profile import Profile
 
 PART: Final = 40_000

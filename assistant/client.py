@@ -12,8 +12,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from assistant.caller import Caller
 from assistant.deployment import deployment
-from assistant.service import Caller, Question, Service, open_service
+from assistant.service import Question, Service, open_service
 from assistant.turns.events import OnEvent, TurnEnded, TurnEvent
 from assistant.turns.transcript import check_id
 from assistant.wiring.ports import open_ports

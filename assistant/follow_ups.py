@@ -17,7 +17,8 @@ from language.clean import fold
 from language.words import stems
 
 if TYPE_CHECKING:
-    from assistant.service import Caller, Service
+    from assistant.caller import Caller
+    from assistant.service import Service
     from contracts.enums import Source
     from contracts.evidence import EvidenceItem
     from contracts.profile import Profile

@@ -1,4 +1,8 @@
-"""API keys: who may ask over the network, in which role, and how often; only their hashes are stored."""
+"""API keys: who may ask over the network, in which role, and how often; only their hashes are stored.
+
+Keys         in a file of the data folder
+SharedKeys   on the server that GUARDIAN_DATABASE names, for all servers of Guardian over it
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,9 @@ import os
 import re
 import secrets
 import tempfile
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -20,11 +26,13 @@ from adapters.data_folder import make_folder
 from contracts.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from assistant.deployment import Deployment
-    from assistant.service import Caller
+    from adapters.storage.postgres_access import AccessTables
+    from assistant.caller import Caller
 
 PER_MINUTE: Final = 60
 """Requests a minute that a key may make, where nothing else is said."""
+STALE_S: Final = 1.0
+"""Seconds after which keys on a server of PostgreSQL are read again before they are used."""
 OPEN_SETTINGS: Final = frozenset({"language", "version"})
 """Run settings that every role may send; the others are for roles with the operator's view, moderation among them."""
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
@@ -62,6 +70,23 @@ class Keys:
         self._wanted = _may_be_there(path)
 
     @property
+    def opened_again(self) -> str:
+        """What ends the need for keys, as the name of a text."""
+        return "http_keys_all_gone"
+
+    @property
+    def fresh(self) -> bool:
+        """Whether `wanted`, `all` and `caller` say how things stand; if not, `refresh` has to be called first."""
+        return True
+
+    def refresh(self) -> None:
+        """Learn of keys that other servers added or removed; may block.
+
+        Raises:
+            ConfigError: The keys cannot be read.
+        """
+
+    @property
     def wanted(self) -> bool:
         """Whether requests need a key: a key file exists or existed, even an empty or unreadable one.
 
@@ -93,7 +118,7 @@ class Keys:
         Raises:
             ConfigError: The file cannot be read.
         """
-        from assistant.service import Caller
+        from assistant.caller import Caller
 
         digest = _hash(presented)
         for name, key in self.all().items():
@@ -111,11 +136,9 @@ class Keys:
             raise InputError(
                 f"{name!r} cannot name a key.", "Use 1 to 40 small Latin letters, digits and dashes, no dash first."
             )
-        keys = dict(self.all())
-        if name in keys:
-            raise InputError(f"There is a key {name!r} already.", f"Remove it first: `guardian keys remove {name}`.")
         made = _BEGINNING + secrets.token_urlsafe(32)
-        self._write({**keys, name: Key(sha256=_hash(made), role=role, per_minute=per_minute)})
+        if not self.put(name, Key(sha256=_hash(made), role=role, per_minute=per_minute)):
+            raise InputError(f"There is a key {name!r} already.", f"Remove it first: `guardian keys remove {name}`.")
         return made
 
     def remove(self, name: str) -> None:
@@ -124,10 +147,32 @@ class Keys:
         Raises:
             InputError: There is no such key.
         """
+        if not self._take(name):
+            raise InputError(f"There is no key {name!r}.", "`guardian keys list` shows all.")
+
+    def put(self, name: str, key: Key) -> bool:
+        """Store the record of a key; returns false if there is one of that name."""
+        keys = dict(self.all())
+        if name in keys:
+            return False
+        self._write({**keys, name: key})
+        return True
+
+    def knows(self, name: str) -> bool:
+        """Whether there is a key of that name, or has been one as far as this is known."""
+        return name in self.all()
+
+    def require(self) -> None:
+        """Have requests need a key from now on, even if there is none."""
+        if not self.wanted:
+            self._write({})
+
+    def _take(self, name: str) -> bool:
         keys = dict(self.all())
         if keys.pop(name, None) is None:
-            raise InputError(f"There is no key {name!r}.", "`guardian keys list` shows all.")
+            return False
         self._write(keys)
+        return True
 
     def _write(self, keys: Mapping[str, Key]) -> None:
         make_folder(self.path.parent)
@@ -140,12 +185,95 @@ class Keys:
         Path(name).replace(self.path)
 
 
-def keys_of(deployed: Deployment) -> Keys:
-    """Return the keys of a deployment: those of its data folder, for every profile.
+class SharedKeys(Keys):
+    """The keys on a server of PostgreSQL; a change takes effect everywhere within `STALE_S` seconds.
 
-    So a key that was made under another profile still protects the server.
+    Args:
+        tables: Where they are.
+        file: The file of keys in the data folder. If it is there, and the server has no keys, they were not copied yet:
+            then nobody gets in.
+        clock: Seconds, monotonic.
     """
-    return Keys(deployed.settings.data.folder / "api_keys.json")
+
+    def __init__(self, tables: AccessTables, file: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(file)
+        self._tables = tables
+        self._clock = clock
+        self._refreshing = threading.Lock()
+        self._read_at: float | None = None
+        self._known: frozenset[str] = frozenset()
+
+    @property
+    def opened_again(self) -> str:
+        return "http_keys_all_gone_server"
+
+    @property
+    def fresh(self) -> bool:
+        return self._read_at is not None and self._clock() - self._read_at < STALE_S
+
+    def refresh(self) -> None:
+        with self._refreshing:
+            if self.fresh:
+                return  # somebody else has just read them
+            began = self._clock()
+            rows = self._tables.list_keys()
+            self._keys = {
+                name: Key(sha256=sha256, role=role, per_minute=per_minute)
+                for name, sha256, role, per_minute in rows
+                if sha256
+            }
+            # Of a key that was removed the row stays: the server does not open because its last key went.
+            self._known = frozenset(name for name, *_ in rows)
+            self._wanted = self._wanted or bool(rows)
+            self._read_at = began
+
+    @property
+    def wanted(self) -> bool:
+        self._read_once()
+        return self._wanted
+
+    def all(self) -> Mapping[str, Key]:
+        self._read_once()
+        if not self._known and _may_be_there(self.path):
+            raise ConfigError(
+                f"The API keys are in the file {self.path.name}, and {self._tables.place} has none.",
+                "Copy them, with GUARDIAN_DATABASE unset: guardian move --to and the address. Or make a new key.",
+            )
+        return self._keys
+
+    def knows(self, name: str) -> bool:
+        self._read_once()
+        return name in self._known
+
+    def require(self) -> None:
+        self._read_once()
+        if not self._known:
+            self._read_at = None
+            self._tables.require_keys()
+
+    def put(self, name: str, key: Key) -> bool:
+        self._read_at = None
+        return self._tables.add_key(name, key.sha256, key.role, key.per_minute)
+
+    def _take(self, name: str) -> bool:
+        self._read_at = None
+        return self._tables.remove_key(name)
+
+    def _read_once(self) -> None:
+        # A server has read them before a request comes (`assistant/web/limits.py`): only commands wait here.
+        if self._read_at is None:
+            self.refresh()
+
+
+def copy_keys(source: Keys, target: Keys) -> int:
+    """Copy the keys that the target does not know, and return how many these were; what was removed there stays so.
+
+    Raises:
+        ConfigError: The keys of either cannot be read or written.
+    """
+    if source.wanted:
+        target.require()
+    return sum(target.put(name, key) for name, key in source.all().items() if not target.knows(name))
 
 
 def key_in(headers: Mapping[str, str]) -> str:

@@ -18,6 +18,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from assistant.caller import Caller
 from assistant.document_search import search_documents
 from assistant.review.desk import ReviewDesk, desk_over
 from assistant.turns.erasure import delete_expired
@@ -66,23 +67,6 @@ _READY_S = 5.0
 """How long a part may take to show that it is there, in seconds."""
 _WRITABLE_S = 2.0
 """How long a write may wait for others, in seconds: a turn's own take milliseconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """The sender of a question, as the interface identifies them; never as a message claims.
-
-    Attributes:
-        name: That of the API key (letters, digits and dashes), or of a visitor or a user (`assistant.visitors`). Empty if
-            nobody is told apart: then everybody who reaches the process is the same caller, who has all conversations but
-            those of visitors and users.
-        role: A role of the profile.
-        address: Of a visitor's browser, for the budget of an address; it is nobody's name.
-    """
-
-    name: str = ""
-    role: str = "user"
-    address: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,7 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-from adapters.data_folder import read_secret
-from contracts.errors import ConfigError
-
-if TYPE_CHECKING:
-    from assistant.deployment import Deployment
+from typing import Final
 
 VISITOR: Final = "v_"
 """How the name of a visitor begins."""
@@ -28,7 +21,6 @@ USER: Final = "u_"
 _NAME: Final = re.compile(r"[uv]_[0-9a-f]{32}")
 _STORED: Final = re.compile(r"([uv]_[0-9a-f]{32})/(.+)", re.DOTALL)
 _COOKIE: Final = re.compile(r"1\.([0-9a-f]{32})\.([0-9]{1,12})\.([A-Za-z0-9_-]{43})")
-_SECRET_BYTES: Final = 32
 _PURPOSE: Final = b"guardian visitor "
 """Signed, too, so that no signature of another kind could pass for one of these."""
 
@@ -55,7 +47,7 @@ class VisitorSeal:
     """The seal of visitors' cookies: it signs them, and reads those that it has signed.
 
     A cookie is `version.visitor.expiry.signature`; the signature is HMAC-SHA256 of the rest, with a secret that stays in
-    the data folder.
+    the data folder or on the server of the conversations.
 
     Args:
         secret: 32 bytes.
@@ -99,22 +91,6 @@ def begin_visit(expires: int) -> Visit:
     return Visit(secrets.token_hex(16), expires)
 
 
-def visitor_seal(deployed: Deployment) -> VisitorSeal:
-    """Return the seal of a deployment's data folder, for every profile; its secret is made where there is none.
-
-    Raises:
-        ConfigError: The secret cannot be read or made.
-    """
-    path = deployed.settings.data.folder / "visitors.key"
-    try:
-        return VisitorSeal(_read_secret(path))
-    except OSError as error:
-        raise ConfigError(
-            f"The secret of visitors' cookies, {path.name}, cannot be read or made: {error.strerror}.",
-            "Make the data folder and the file readable and writable for this user.",
-        ) from error
-
-
 def user_name(named: str) -> str:
     """Return the name, as a caller, of a user whom a proxy names: a hash, as the proxy's name may have any character."""
     return USER + hashlib.sha256(named.encode()).hexdigest()[:32]
@@ -143,13 +119,3 @@ def visitor_of(stored_id: str) -> str:
     """Return the visitor that a stored conversation belongs to; empty if it is no visitor's."""
     owner, _ = split_stored_id(stored_id)
     return owner if owner.startswith(VISITOR) else ""
-
-
-def _read_secret(path: Path) -> bytes:
-    secret = read_secret(path, _SECRET_BYTES)
-    if len(secret) != _SECRET_BYTES:
-        raise ConfigError(
-            f"The secret of visitors' cookies, {path.name}, has not {_SECRET_BYTES} bytes.",
-            "Put it back from a backup, or remove it: a new one is made, and every visitor begins anew.",
-        )
-    return secret

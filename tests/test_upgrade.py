@@ -22,11 +22,11 @@ from assistant.cli.commands.index import index
 from assistant.cli.main import main
 from assistant.deployment import Deployment, deployment
 from assistant.indexing import profile_folders
-from assistant.keys import keys_of
 from assistant.review.records import ReviewQuery
 from assistant.service import Caller, Question, Service, open_service
 from assistant.turns.feedback import Rating
 from assistant.turns.transcript import LOST
+from assistant.wiring.access import keys_of
 from assistant.wiring.documents import knowledge_base
 from assistant.wiring.hand_offs import hand_off_sink, outbox
 from contracts.result import StructuredAgentResult

@@ -146,7 +146,7 @@ async def finished() -> None:
     """Index, make a key, and hold the conversations that ended."""
     from assistant.commands.index import index, profile_folders
     from assistant.feedback import Feedback, Rating
-    from assistant.keys import keys_of
+    from assistant.wiring.access import keys_of
     from assistant.service import Caller, Question, open_service
     from assistant.wiring import deployment
 

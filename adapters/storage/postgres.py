@@ -24,6 +24,7 @@ from contracts.errors import ConfigError, ThreadError
 
 if TYPE_CHECKING:
     import psycopg
+    from psycopg import sql
     from psycopg_pool import AsyncConnectionPool
 
     Connection = psycopg.AsyncConnection[Any]
@@ -169,19 +170,21 @@ class Server:
             "prepare_threshold": 2,
         }
 
+    def session(self) -> sql.Composed:
+        """Return the statements that begin a session: its schema and its limits; the last one returns the server's process."""
+        from psycopg import sql
+
+        return sql.SQL("SET search_path = {}; {}; SELECT pg_backend_pid()").format(
+            sql.Identifier(self.schema), sql.SQL(cast("LiteralString", _SESSION))
+        )
+
     async def prepare(self, connection: Connection) -> None:
         """Prepare a session: its schema, its limits.
 
         Raises:
             ConfigError: A pooler stands in between.
         """
-        from psycopg import sql
-
-        cursor = await connection.execute(
-            sql.SQL("SET search_path = {}; {}; SELECT pg_backend_pid()").format(
-                sql.Identifier(self.schema), sql.SQL(cast("LiteralString", _SESSION))
-            )
-        )
+        cursor = await connection.execute(self.session())
         while cursor.nextset():
             pass
         [(own,)] = await cursor.fetchall()

@@ -30,7 +30,8 @@ from assistant.batch.columns import Column, ColumnMap, QuestionColumns, cells_of
 from assistant.batch.table_reader import open_table
 from assistant.batch.table_writer import open_writer, unique
 from assistant.batch.tables import MOST_COLUMNS, MOST_ROWS, Cell, SheetRow, Table, digest, kind_of, needs_extra
-from assistant.service import Caller, Question, Service, open_service
+from assistant.caller import Caller
+from assistant.service import Question, Service, open_service
 from contracts.enums import Outcome
 from contracts.errors import GuardianError, InputError, ThreadBusy, ThreadError, UnknownThread
 from contracts.result import StructuredAgentResult

@@ -10,10 +10,11 @@ import uuid
 from dataclasses import dataclass
 from typing import Final
 
+from assistant.caller import Caller
 from assistant.cli.commands.index import index
 from assistant.deployment import Deployment, deployment
 from assistant.indexing import profile_folders
-from assistant.service import Caller, Question, open_service
+from assistant.service import Question, open_service
 from assistant.turns.events import NodeFinished, TurnEvent
 from assistant.turns.progress import path_line
 from contracts.errors import GuardianError

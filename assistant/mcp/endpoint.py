@@ -6,8 +6,9 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from assistant.caller import Caller
 from assistant.mcp.server import mcp_server
-from assistant.service import Caller, Service
+from assistant.service import Service
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from starlette.requests import Request
 
-    from assistant.service import Caller, Service
+    from assistant.caller import Caller
+    from assistant.service import Service
 
     Asked = ServerRequestContext[Any, Any]
 

@@ -20,11 +20,12 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
+from assistant.caller import Caller
 from assistant.caller_faults import for_caller
 from assistant.handbook import HANDBOOK
 from assistant.mcp.resources import document_resources, page_resources
 from assistant.mcp.tools import TOOLS, Arguments, McpCall, describe_tool
-from assistant.service import Caller, Service
+from assistant.service import Service
 from contracts.enums import Language
 from contracts.errors import GuardianError, InputError
 from guards.message_check import message_language

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.lowlevel.server import Server
 
+from assistant.caller import Caller
 from assistant.mcp.server import mcp_server
-from assistant.service import Caller, open_service
+from assistant.service import open_service
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext

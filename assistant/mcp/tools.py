@@ -12,7 +12,8 @@ import mcp_types as types
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WithJsonSchema
 
 from assistant.articles import Article, address, read_article
-from assistant.service import Caller, Question, Service
+from assistant.caller import Caller
+from assistant.service import Question, Service
 from assistant.turns.events import TurnEnded
 from assistant.turns.progress import phrases
 from assistant.turns.running_turn import RunningTurn

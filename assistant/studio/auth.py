@@ -18,9 +18,10 @@ from starlette.websockets import WebSocketClose
 
 from adapters.checkpoints.sqlite import open_saver
 from assistant.deployment import deployment
-from assistant.keys import OPEN_SETTINGS, key_in, keys_of
+from assistant.keys import OPEN_SETTINGS, key_in
 from assistant.studio.storage import OWNER, threads_file
 from assistant.studio.views import sees_drafts
+from assistant.wiring.access import keys_of
 from contracts.errors import ConfigError
 
 Json = dict[str, Any]
@@ -67,6 +68,7 @@ async def authenticate(headers: dict[bytes, bytes]) -> Json:
 
 
 def _user(headers: Mapping[str, str]) -> Json:
+    _KEYS.refresh()
     if not _KEYS.wanted:
         return {"identity": _NOBODY, "is_authenticated": False, "display_name": ""}
     found = _KEYS.caller(key_in(headers))

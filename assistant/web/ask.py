@@ -13,8 +13,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from assistant.caller import Caller
 from assistant.caller_faults import for_caller, told_in
-from assistant.service import Caller, Question, Service
+from assistant.service import Question, Service
 from assistant.turns.events import TurnEnded
 from assistant.turns.running_turn import RunningTurn
 from assistant.turns.views import Answer, answer

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 
-from assistant.keys import Keys, key_in, keys_of
-from assistant.service import Caller, Service
-from assistant.visitors import Visit, VisitorSeal, begin_visit, user_name, visitor_seal
+from assistant.caller import Caller
+from assistant.keys import Keys, key_in
+from assistant.service import Service
+from assistant.visitors import Visit, VisitorSeal, begin_visit, user_name
 from assistant.web.addresses import address_of, is_within, network_of
 from assistant.web.faults import Forbidden, TooMany, Unauthorized
 from assistant.web.rates import HOUR_S, RateWindows
+from assistant.wiring.access import keys_of, visitor_seal
 from contracts.errors import UnknownThread
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
+from assistant.caller import Caller
 from assistant.caller_faults import for_caller, told_in
-from assistant.service import Caller, Service
+from assistant.service import Service
 from assistant.turns.feedback import Feedback
 from assistant.turns.running_turn import RunningTurn
 from assistant.turns.transcript import Turn, busy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from contracts.errors import GuardianError
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from assistant.keys import Keys
 
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
 """Asked by machines that have no key, use whatever name they like, and must never be kept waiting."""
@@ -160,6 +163,30 @@ def _counts(scope: Scope) -> bool:
     if path == _COMPLETIONS and scope["method"] == "POST":
         return False
     return is_for_programs(path) or (scope["method"] not in _SAFE and not path.startswith(_PAGE))
+
+
+class FreshKeys:
+    """A reading of the keys before anything asks for them, if other servers may have changed them.
+
+    If they cannot be read, every request is refused but those for `OPEN_PATHS`.
+
+    Args:
+        app: The protected application.
+        keys: The keys.
+    """
+
+    def __init__(self, app: ASGIApp, keys: Keys) -> None:
+        self._app = app
+        self._keys = keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] not in OPEN_PATHS and not self._keys.fresh:
+            try:
+                await asyncio.to_thread(self._keys.refresh)
+            except GuardianError as error:
+                await fault_response(error)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 class SizeLimit:

@@ -14,7 +14,7 @@ from starlette.requests import HTTPConnection
 
 from assistant.web.callers import Served, identify
 from assistant.web.faults import Forbidden
-from assistant.web.limits import OwnPages, RateLimits, SizeLimit
+from assistant.web.limits import FreshKeys, OwnPages, RateLimits, SizeLimit
 from assistant.web.metrics import Measured, Metrics
 from assistant.web.paths import Paths
 
@@ -104,4 +104,5 @@ def install_operations(
             allow_headers=["*"],
             expose_headers=["*"],
         )
+    app.add_middleware(FreshKeys, keys=callers.keys)
     app.add_middleware(Measured, metrics=counted, paths=paths)

@@ -16,9 +16,10 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
+from assistant.caller import Caller
 from assistant.caller_faults import for_caller, told_in
 from assistant.keys import OPEN_SETTINGS
-from assistant.service import Caller, Service
+from assistant.service import Service
 from assistant.turns.events import TurnEnded, TurnEvent
 from assistant.turns.running_turn import RunningTurn
 from assistant.turns.transcript import check_addressable, check_id

@@ -137,7 +137,26 @@ def _hand_offs_file(deployed: Deployment) -> Path:
     return deployed.folder / "hand_offs.db"
 
 
+def shared_server(deployed: Deployment, schema: str) -> Server | None:
+    """Return a schema on the server that belongs to no profile; `None` if there is no server. Nothing is opened yet.
+
+    Raises:
+        ConfigError: What the server needs is not installed.
+    """
+    if not deployed.settings.storage.url:
+        return None
+    _require_driver()
+    return _server_at(deployed.settings.storage.url, schema)
+
+
 def _server(deployed: Deployment) -> Server:
+    _require_driver()
+    from adapters.storage.postgres import schema_of
+
+    return _server_at(deployed.settings.storage.url, schema_of(deployed.profile.name))
+
+
+def _require_driver() -> None:
     from importlib.util import find_spec
 
     if find_spec("psycopg_pool") is None:
@@ -145,9 +164,6 @@ def _server(deployed: Deployment) -> Server:
             "GUARDIAN_DATABASE names a PostgreSQL server, and what connects to it is missing.",
             "Install it: pip install 'guardian-assistant[postgres]'.",
         )
-    from adapters.storage.postgres import schema_of
-
-    return _server_at(deployed.settings.storage.url, schema_of(deployed.profile.name))
 
 
 @cache

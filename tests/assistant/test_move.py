@@ -48,7 +48,7 @@ def test_conversations_go_to_a_server_and_back_with_all_that_belongs_to_them(
     assert (moved.code, moved.out.splitlines()[0]) == (0, "Moved: 3, there before: 0, left alone: 0.")
     assert look(server) == before == look(desk)
     again = json.loads(desk.here("move", "--to", database_url, "--json").out)
-    assert again == {"moved": [], "there": ["half", "one", "two"], "left": {}}
+    assert again == {"moved": [], "there": ["half", "one", "two"], "left": {}, "keys": 0, "same_visitors": True}
     # As if it had been broken off: the transcript is written last.
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(f"DELETE FROM guardian_{desk.folder.name}.turns WHERE thread_id = 'one'".encode())  # noqa: S608  # a name of ours

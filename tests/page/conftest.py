@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from assistant.deployment import deployment
-from assistant.keys import keys_of
+from assistant.wiring.access import keys_of
 from tests.support.cli_helpers import CORPUS, PROFILE, Desk
 from tests.support.page_server import (
     FEW,

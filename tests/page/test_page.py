@@ -17,8 +17,8 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from assistant.deployment import deployment
-from assistant.keys import keys_of
 from assistant.turns.transcript import MAX_TITLE_CHARS
+from assistant.wiring.access import keys_of
 from tests.support.cli_helpers import Desk
 from tests.support.page_server import EVIL_SENTENCE, LEFT, PATIENCE_MS, Served, Wire, serve_page
 from tests.support.tls import TRUSTS_NOBODY

@@ -16,8 +16,8 @@ import pytest
 from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 from assistant.deployment import deployment
-from assistant.keys import keys_of
 from assistant.web.page.mount import WIDGET
+from assistant.wiring.access import keys_of
 from tests.support.cli_helpers import CORPUS, PROFILE, QUESTION, Desk
 from tests.support.page_server import PATIENCE_MS, WINDOW
 from tests.support.tls import TRUSTS_NOBODY

@@ -15,9 +15,9 @@ import httpx
 import uvicorn
 
 from assistant.deployment import Deployment
-from assistant.keys import keys_of
 from assistant.service import Service
 from assistant.web.app import ServerOptions, create_app
+from assistant.wiring.access import keys_of
 from tests.support.cli_helpers import Desk
 from tests.support.tls import TRUSTS_NOBODY
 

@@ -15,7 +15,8 @@ from assistant.service import Caller, Question, open_service
 from assistant.turns.events import NodeStarted
 from assistant.turns.progress import money
 from assistant.turns.spending import Budget, Spending
-from assistant.visitors import begin_visit, visitor_seal
+from assistant.visitors import begin_visit
+from assistant.wiring.access import visitor_seal
 from contracts.calls import ModelCall
 from contracts.enums import CallPurpose
 from contracts.errors import BudgetSpent, ConfigError

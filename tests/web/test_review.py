@@ -15,12 +15,12 @@ import pytest
 from httpx import ASGITransport, AsyncClient, Response
 
 from assistant.deployment import deployment
-from assistant.keys import keys_of
 from assistant.service import Caller
 from assistant.turns.feedback import Feedback, Rating
 from assistant.web.app import ServerOptions, create_app
 from assistant.web.page import review
 from assistant.web.page.review import install_review
+from assistant.wiring.access import keys_of
 from evals.cases import TurnCase, read_cases
 from guards import outgoing
 from tests.support.cli_helpers import QUESTION, Desk

@@ -10,7 +10,6 @@ import pytest
 from httpx import ASGITransport, AsyncClient
 
 from assistant.deployment import deployment
-from assistant.keys import keys_of
 from assistant.service import Caller, open_service
 from assistant.web.app import create_app
 from assistant.web.callers import Callers
@@ -19,6 +18,7 @@ from assistant.web.page.indexing_job import IndexingJob
 from assistant.web.page.mount import page_routes
 from assistant.web.page.review import install_review
 from assistant.web.page.sign_in import install_sign_in, is_own_path
+from assistant.wiring.access import keys_of
 from tests.support.cli_helpers import QUESTION, Desk
 
 VISITED = {"GUARDIAN_VISITORS": "on", "GUARDIAN_SHARE_DAYS": "1"}

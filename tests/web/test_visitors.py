@@ -17,13 +17,14 @@ from assistant.config.settings import CallerSettings
 from assistant.deployment import Deployment, deployment
 from assistant.keys import Keys
 from assistant.service import Caller, Service
-from assistant.visitors import Visit, VisitorSeal, user_name, visitor_seal
+from assistant.visitors import Visit, VisitorSeal, user_name
 from assistant.web.app import ServerOptions
 from assistant.web.callers import Callers, Kind
 from assistant.web.expiry import daily_expiry
 from assistant.web.faults import TooMany
 from assistant.web.limits import OPEN_PATHS, OwnPages, RateLimits
 from assistant.web.page.mount import page_routes
+from assistant.wiring.access import visitor_seal
 from contracts.errors import ConfigError, GuardianError, ThreadError
 from contracts.profile import UNNAMED, Profile, Role
 from tests.support.cli_helpers import QUESTION, Desk

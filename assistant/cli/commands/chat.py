@@ -12,11 +12,12 @@ from contextlib import AsyncExitStack, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from assistant.caller import Caller
 from assistant.cli.commands.ask import explain, receiver, tell_model_cost
 from assistant.cli.interruption import InterruptedTurn
 from assistant.cli.output import show_answer
 from assistant.deployment import deployment
-from assistant.service import Caller, Question, Service, open_service
+from assistant.service import Question, Service, open_service
 from assistant.turns.progress import phrases
 from assistant.turns.transcript import check_id
 from assistant.turns.views import cited_of, cited_sources

@@ -6,8 +6,8 @@ import argparse
 import json
 
 from assistant.deployment import deployment
-from assistant.keys import keys_of
 from assistant.turns.progress import own_language, phrases
+from assistant.wiring.access import keys_of
 from contracts.errors import InputError
 
 
@@ -40,10 +40,10 @@ def run(options: argparse.Namespace) -> int:
             for name, key in known.items():
                 print(f"{name:<{width}}  {key.role:<10}  {say['http_per_minute'].format(count=key.per_minute)}")
             if not known:
-                print(say["http_keys_all_gone" if keys.wanted else "http_no_keys"])
+                print(say[keys.opened_again if keys.wanted else "http_no_keys"])
         case _:
             keys.remove(options.name)
             print(say["http_key_removed"].format(name=options.name))
             if not keys.all():
-                print(say["http_keys_all_gone"])
+                print(say[keys.opened_again])
     return 0

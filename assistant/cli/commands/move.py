@@ -1,4 +1,4 @@
-"""`guardian move`: copies all conversations of a profile into another storage."""
+"""`guardian move`: copies all conversations of a profile into another storage, and API keys and the secret of cookies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 
 from assistant.config.settings import StorageSettings
 from assistant.deployment import Deployment, deployment
+from assistant.keys import copy_keys
+from assistant.turns.moving import Moved
 from assistant.turns.progress import own_language, phrases
+from assistant.wiring.access import copy_secret, keys_of
 from assistant.wiring.storage import (
     claims_of,
     hand_offs_place,
@@ -25,7 +28,7 @@ from assistant.wiring.storage import (
 from contracts.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from assistant.turns.moving import Moved, Store
+    from assistant.turns.moving import Store
 
 FILE = "file"
 """In place of an address: the file in the data folder."""
@@ -39,18 +42,35 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(
             "The conversations are there already.", "Name another storage: --to postgresql://... or --to file."
         )
-    if not has_conversations(source):
+    own = keys_of(source)
+    if not has_conversations(source) and not own.wanted:
         raise InputError(f"There are no conversations in {name_storage(source)}.", "Nothing has to be moved.")
-    moved = asyncio.run(_move(source, target))
+    # Keys first: whoever serves from the other storage before all is there stands behind them.
+    keys, same_visitors = copy_keys(own, keys_of(target)), copy_secret(source, target)
+    moved = asyncio.run(_move(source, target)) if has_conversations(source) else Moved()
     say = phrases(own_language())
     if options.json:
         print(
-            json.dumps({"moved": moved.moved, "there": moved.there, "left": moved.left}, ensure_ascii=False, indent=2)
+            json.dumps(
+                {
+                    "moved": moved.moved,
+                    "there": moved.there,
+                    "left": moved.left,
+                    "keys": keys,
+                    "same_visitors": same_visitors,
+                },
+                ensure_ascii=False,
+                indent=2,
+            )
         )
     else:
         for thread, why in moved.left.items():
             print(say["move_left"].format(thread=thread, why=say[f"move_{why}"]))
         print(say["move_done"].format(moved=len(moved.moved), there=len(moved.there), left=len(moved.left)))
+        if keys:
+            print(say["move_keys"].format(count=keys))
+        if not same_visitors:
+            print(say["move_visitors"])
         following = "move_next_server" if target.settings.storage.url else "move_next_file"
         print(say[following].format(source=name_storage(source)))
     return 1 if moved.left else 0

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from assistant.deployment import deployment
-from assistant.keys import keys_of
 from assistant.turns.progress import own_language, phrases
+from assistant.wiring.access import keys_of
 from assistant.wiring.documents import knowledge_base
 from contracts.errors import ConfigError, InputError
 

@@ -153,8 +153,9 @@ def _feedback(said: Feedback | None) -> dict[str, str] | None:
 
 async def _resume(deployed: Deployment, options: argparse.Namespace) -> int:
     # Loaded here, because to list and to read takes no part of a turn.
+    from assistant.caller import Caller
     from assistant.cli.commands.ask import receiver
-    from assistant.service import Caller, open_service
+    from assistant.service import open_service
 
     # An operator has every conversation, by the id that it is stored under. So has a caller without a name, but for
     # those of visitors and users, which are finished in their names.

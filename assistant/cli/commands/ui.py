@@ -32,9 +32,9 @@ def run(options: argparse.Namespace) -> int:
     # What is missing is told before seconds go into loading the page.
     knowledge_base(deployed).close()
 
-    from assistant.keys import keys_of
     from assistant.web.serving import open_socket
     from assistant.web.serving import run as serve
+    from assistant.wiring.access import keys_of
 
     keys = keys_of(deployed)
     keys.all()  # a page that lets nobody in is not begun

@@ -16,8 +16,9 @@ import gradio as gr
 from fastapi import FastAPI
 from pydantic_core import from_json
 
+from assistant.caller import Caller
 from assistant.follow_ups import find_follow_ups
-from assistant.service import Caller, Question, Service
+from assistant.service import Question, Service
 from assistant.starter_questions import read_starter_questions
 from assistant.turns.feedback import Feedback, Rating
 from assistant.turns.running_turn import RunningTurn

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from adapters.index.embedded import Folder
     from adapters.reading.stop_switch import StopSwitch
     from assistant.articles import ArticleName
+    from assistant.caller import Caller
     from assistant.deployment import Deployment
-    from assistant.service import Caller, Service
+    from assistant.service import Service
 
 ADDRESS: Final = "/documents"
 PAGE: Final = 200

@@ -19,7 +19,7 @@ from starlette.requests import HTTPConnection
 from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from assistant.service import Caller
+from assistant.caller import Caller
 from assistant.turns.views import cited_of, said_by
 from assistant.web.callers import Asker, Callers, Kind, Served
 from assistant.web.faults import TooMany, fault_response

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from assistant.service import Caller
+from assistant.caller import Caller
 from contracts.errors import InputError, UnknownThread
 
 _WAY_OUT: Final = "Reload the page."

@@ -1,0 +1,238 @@
+"""API keys and visitors over several servers with one PostgreSQL database; each server has a data folder of its own.
+
+New: no test of the file of keys says anything of other machines.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Barrier
+
+import httpx
+import psycopg
+import pytest
+
+from adapters.storage.postgres import Server
+from adapters.storage.postgres_access import SCHEMA, AccessTables
+from assistant.deployment import deployment
+from assistant.keys import Keys, SharedKeys
+from assistant.visitors import VisitorSeal, begin_visit
+from assistant.wiring.access import keys_of, visitor_seal
+from contracts.errors import ConfigError
+from tests.support.cli_helpers import Desk
+from tests.support.web_server import Running, serve_deployment
+
+FAR = 4_000_000_000
+NO_FILE = Path("/nowhere/api_keys.json")
+
+
+@pytest.fixture
+def machines(library: Desk, tmp_path: Path, database_url: str) -> tuple[Desk, Desk]:
+    """Two machines with data folders of their own and one database."""
+    one, other = (library.copied(tmp_path / name).having(GUARDIAN_DATABASE=database_url) for name in ("a", "b"))
+    return one, other
+
+
+def status(server: Running, key: str = "", path: str = "/v1/models") -> int:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return httpx.get(server.url + path, headers=headers, timeout=60, trust_env=False).status_code
+
+
+def wait_for(server: Running, key: str, wanted: int) -> None:
+    """Ask until the server answers with a status; how soon it does is no test's business."""
+    for _ in range(300):
+        if status(server, key) == wanted:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"{status(server, key)} and not {wanted}")
+
+
+def test_a_key_opens_every_server_and_ends_at_every_server(machines: tuple[Desk, Desk]) -> None:
+    """Made and removed by a command on one machine, while both serve; after the last one is gone nobody gets in."""
+    one, other = machines
+    key = one.here("keys", "add", "anna").out.splitlines()[0]
+    assert not (one.data / "api_keys.json").exists()
+    with ExitStack() as opened:
+        servers = [
+            opened.enter_context(serve_deployment(deployment(environment=desk.environment))) for desk in machines
+        ]
+        assert [status(server, key) for server in servers] == [200, 200]
+        assert [status(server) for server in servers] == [401, 401]
+        second = other.here("keys", "add", "boris").out.splitlines()[0]
+        for server in servers:
+            wait_for(server, second, 200)
+        assert other.here("keys", "remove", "anna").code == 0
+        for server in servers:
+            wait_for(server, key, 401)
+            assert status(server, second) == 200
+        assert one.here("keys", "remove", "boris").code == 0
+        for server in servers:
+            wait_for(server, second, 401)
+            assert status(server) == 401
+    assert json.loads(other.here("keys", "list", "--json").out) == []
+    one.here("keys", "remove", "boris").complains(2, "no key 'boris'")
+    again = one.here("keys", "add", "anna").out.splitlines()[0]
+    assert again != key
+    assert [*keys_of(deployment(environment=other.environment)).all()] == ["anna"]
+    other.here("keys", "add", "anna").complains(2, "already")
+
+
+def test_a_server_whose_database_goes_lets_nobody_in(machines: tuple[Desk, Desk], database_url: str) -> None:
+    """Keys that cannot be read are no keys: each request is refused; commands and the log say what is wrong."""
+    key = machines[0].here("keys", "add", "anna").out.splitlines()[0]
+    with serve_deployment(deployment(environment=machines[0].environment)) as server:
+        assert status(server, key) == 200
+        _drop(database_url)
+        wait_for(server, key, 503)
+        said = httpx.get(f"{server.url}/v1/models", timeout=60, trust_env=False).json()["error"]
+        assert "cannot do this now" in said["message"]
+        assert status(server, path="/healthz") == 200
+    machines[1].here("keys", "list").complains(2, "The API keys in", "database")
+    machines[1].here("serve", "--port", "0").complains(2, "cannot be used")
+
+
+def _drop(url: str) -> None:
+    place, _, name = url.partition("@/")
+    database, _, rest = name.partition("?")
+    with psycopg.connect(f"{place}@/postgres?{rest}", autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {database} WITH (FORCE)".encode())
+
+
+def test_a_key_counts_for_every_profile_of_its_database(machines: tuple[Desk, Desk], tmp_path: Path) -> None:
+    """Also if it was made under another one: a profile with no keys of its own does not stand open."""
+    one, _ = machines
+    profile = tmp_path / "other.toml"
+    profile.write_text(
+        'name = "other"\nproduct = "Other"\n[scope]\nwords = []\n[scope.description]\nen = "x"\nru = "x"\n', "utf-8"
+    )
+    key = one.here("keys", "add", "anna").out.splitlines()[0]
+    keys = keys_of(deployment(str(profile), one.environment))
+    assert keys.wanted
+    assert keys.caller(key) is not None
+
+
+def test_keys_that_were_not_copied_to_the_database_leave_the_server_closed(
+    library: Desk, tmp_path: Path, database_url: str
+) -> None:
+    """Whoever sets GUARDIAN_DATABASE beside a file of keys is told to copy them; nobody gets in until then."""
+    desk = library.copied(tmp_path / "a")
+    key = desk.here("keys", "add", "anna").out.splitlines()[0]
+    server = desk.having(GUARDIAN_DATABASE=database_url)
+    assert keys_of(deployment(environment=server.environment)).wanted
+    for command in (["serve", "--port", "0"], ["keys", "list"]):
+        server.here(*command).complains(2, "api_keys.json", "guardian move")
+    assert desk.here("move", "--to", database_url).code == 0
+    assert keys_of(deployment(environment=server.environment)).caller(key) is not None
+
+
+def test_rows_that_are_deleted_do_not_open_a_running_server(database_url: str) -> None:
+    """Nor does a server that is restored without them: who asked for a key once goes on until it is started again."""
+    now = [0.0]
+    tables = AccessTables(Server(database_url, SCHEMA))
+    keys = SharedKeys(tables, NO_FILE, lambda: now[0])
+    keys.add("anna", "user")
+    assert keys.wanted
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("DELETE FROM guardian.api_keys")
+    now[0] = 2.0
+    keys.refresh()
+    assert (keys.wanted, keys.all()) == (True, {})
+
+
+def test_a_visitor_is_the_same_at_every_server(machines: tuple[Desk, Desk]) -> None:
+    """The secret of the cookies is in the database, that of a data folder if one has been used; no other folder gets one."""
+    visit = begin_visit(FAR)
+    file = machines[0].data / "visitors.key"
+    file.write_bytes(bytes(32))
+    one, other = (visitor_seal(deployment(environment=desk.environment)) for desk in machines)
+    assert other.read(one.sign(visit), 0) == visit
+    assert VisitorSeal(bytes(32)).read(other.sign(visit), 0) == visit
+    assert not (machines[1].data / "visitors.key").exists()
+
+
+def test_keys_and_visitors_move_with_the_conversations_and_back(
+    library: Desk, tmp_path: Path, database_url: str
+) -> None:
+    """What was removed meanwhile does not come back; a secret that is already there stays, and that is said."""
+    desk = library.copied(tmp_path / "a")
+    plain, server = deployment(environment=desk.environment), desk.having(GUARDIAN_DATABASE=database_url)
+    kept, gone = (desk.here("keys", "add", name).out.splitlines()[0] for name in ("anna", "boris"))
+    visit = begin_visit(FAR)
+    cookie = visitor_seal(plain).sign(visit)
+    moved = json.loads(desk.here("move", "--to", database_url, "--json").out)
+    assert (moved["keys"], moved["same_visitors"]) == (2, True)
+    shared = keys_of(deployment(environment=server.environment))
+    assert shared.caller(kept) is not None
+    assert shared.caller(gone) is not None
+    assert visitor_seal(deployment(environment=server.environment)).read(cookie, 0) == visit
+    assert server.here("keys", "remove", "boris").code == 0
+    again = desk.here("move", "--to", database_url)
+    assert "API keys" not in again.out
+    assert keys_of(deployment(environment=server.environment)).caller(gone) is None
+
+    back = library.copied(tmp_path / "b").having(GUARDIAN_DATABASE=database_url)
+    assert back.here("move", "--to", "file").code == 0
+    own = Keys(back.data / "api_keys.json")
+    assert [*own.all()] == ["anna"]
+    assert own.caller(kept) is not None
+    assert visitor_seal(deployment(environment=back.having(GUARDIAN_DATABASE="").environment)).read(cookie, 0) == visit
+
+    stranger = library.copied(tmp_path / "c")
+    visitor_seal(deployment(environment=stranger.environment))
+    stranger.here("keys", "add", "clara")
+    assert "begin anew" in stranger.here("move", "--to", database_url).out
+
+
+def test_that_keys_are_needed_moves_even_if_there_are_none(library: Desk, tmp_path: Path, database_url: str) -> None:
+    """A server that let nobody in does not open by moving to PostgreSQL, nor on the way back."""
+    desk = library.copied(tmp_path / "a")
+    desk.here("keys", "add", "anna")
+    desk.here("keys", "remove", "anna")
+    assert desk.here("move", "--to", database_url).code == 0
+    assert keys_of(deployment(environment=desk.having(GUARDIAN_DATABASE=database_url).environment)).wanted
+    back = library.copied(tmp_path / "b").having(GUARDIAN_DATABASE=database_url)
+    assert back.here("move", "--to", "file").code == 0
+    assert Keys(back.data / "api_keys.json").wanted
+
+
+def test_of_servers_that_begin_at_once_one_makes_the_tables(database_url: str) -> None:
+    """None fails, and all keep the same secret."""
+    barrier = Barrier(6)
+
+    def begin(number: int) -> bytes:
+        tables = AccessTables(Server(database_url, SCHEMA))
+        barrier.wait(30)
+        return tables.keep_secret("one", bytes([number]))
+
+    with ThreadPoolExecutor(6) as pool:
+        assert len(set(pool.map(begin, range(6)))) == 1
+
+
+def test_tables_of_another_version_are_left_alone(database_url: str) -> None:
+    """Whoever wrote them knows more, or less, of them."""
+    AccessTables(Server(database_url, SCHEMA)).list_keys()
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("UPDATE guardian.schema_version SET version = 7")
+    with pytest.raises(ConfigError, match="version 7") as caught:
+        AccessTables(Server(database_url, SCHEMA)).list_keys()
+    assert caught.value.way_out
+
+
+def test_keys_are_read_again_only_when_they_have_become_stale(database_url: str) -> None:
+    """However many requests come: the database is asked once a second."""
+    now = [0.0]
+    tables = AccessTables(Server(database_url, SCHEMA))
+    keys, others = SharedKeys(tables, NO_FILE, lambda: now[0]), SharedKeys(tables, NO_FILE)
+    assert not keys.wanted
+    key = others.add("anna", "user")
+    keys.refresh()
+    assert keys.caller(key) is None
+    now[0] = 2.0
+    assert not keys.fresh
+    keys.refresh()
+    assert keys.fresh
+    assert keys.caller(key) is not None
