@@ -53,6 +53,7 @@ from language.clean import clean, fold
 
 if TYPE_CHECKING:
     from adapters.index.queries import Knowledge
+    from adapters.storage.database import Database
     from assistant.deployment import Deployment
     from assistant.turns.runner import TurnRunner
     from assistant.turns.spending import Budget
@@ -539,6 +540,11 @@ class Service:
             ),
         }
         return [fault for fault, asked in parts.items() if not await _answers(asked)]
+
+    @property
+    def database(self) -> Database:
+        """The tables of the conversations."""
+        return self._store.database
 
     async def _writable(self) -> None:
         await self._store.database.check_writable(_WRITABLE_S)

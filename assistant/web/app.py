@@ -19,6 +19,7 @@ from assistant.web.faults import install_fault_handlers
 from assistant.web.operations import install_operations
 from assistant.web.page.uploads import may_upload
 from assistant.web.paths import Paths
+from assistant.web.rates import SharedRates
 from assistant.web.reference import install_reference
 from assistant.wiring.background import Filling
 
@@ -46,8 +47,8 @@ class ServerOptions:
 def create_app(deployed: Deployment, options: ServerOptions | None = None) -> FastAPI:
     """Build the application of a deployment; it opens the deployment at its start and drains turns at its end.
 
-    `app.state` has `deployed`, `options`, `callers`, `metrics`, with the page `indexing`, and, while the application runs,
-    `service`.
+    `app.state` has `deployed`, `options`, `callers`, `metrics`, `rates`, with the page `indexing`, and, while the application
+    runs, `service`.
     """
     chosen = options or ServerOptions()
 
@@ -56,6 +57,8 @@ def create_app(deployed: Deployment, options: ServerOptions | None = None) -> Fa
         async with AsyncExitStack() as opened:
             app.state.service = await opened.enter_async_context(open_service(deployed))
             app.state.metrics.watch(app.state.service)
+            if deployed.settings.storage.url:
+                app.state.rates = SharedRates(app.state.service.database)
             filling = Filling(deployed)
             filling.start()
             opened.push_async_callback(asyncio.to_thread, filling.stop)

@@ -121,8 +121,7 @@ async def chat_completions(request: Request, body: openai.ChatRequest, caller: A
         return _background_response(body, answer_background_prompt(kind, said[-1]), profile.name)
     # Only now: what the client asks by itself is nobody's message, and no limit is on it.
     allowance: Allowance = getattr(request.state, "allowance", UNLIMITED)
-    allowance.check()
-    allowance.add()
+    await allowance.take()
     language = message_language(said[-1], profile)
     settings = allowed_settings((body.guardian or openai.Told()).settings, profile, caller.role)
     with told_in(language):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -15,7 +14,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from assistant.web.addresses import is_loopback
 from assistant.web.callers import Callers, Identity, Kind, presented_key
 from assistant.web.faults import Forbidden, TooLarge, TooMany, Unauthorized, fault_response, is_for_programs
-from assistant.web.rates import Clock, RateWindow, RateWindows
+from assistant.web.rates import Quota, Rates
 from contracts.errors import GuardianError
 
 if TYPE_CHECKING:
@@ -41,49 +40,34 @@ _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
-    """A limit on the requests of one sender.
-
-    Attributes:
-        sender: `key`, `user`, `visitor` or `address`.
-        window: The sender's requests.
-        most: The most requests a minute.
-    """
-
-    sender: str
-    window: RateWindow
-    most: int
-
-
-@dataclass(frozen=True, slots=True)
 class Allowance:
     """The number of requests that a caller may still make now.
 
     Attributes:
-        bounds: The limits that hold, all of them at once; without any, nothing is limited.
-        refused: Called with the sender of the bound for each refused request.
+        quotas: The limits that hold, all of them at once; without any, nothing is limited.
+        rates: The requests of the last minute.
+        refused: Called with the kind of the sender for each refused request.
     """
 
-    bounds: tuple[Bound, ...] = ()
+    quotas: tuple[Quota, ...] = ()
+    rates: Rates | None = None
     refused: Callable[[str], None] | None = None
 
-    def check(self) -> None:
-        """Refuse a request if the limit is reached.
+    async def take(self) -> None:
+        """Count one request now.
 
         Raises:
-            TooMany: The limit is reached.
+            TooMany: A limit is reached, and nothing is counted.
+            GuardianError: It cannot be told whether one is.
         """
-        for bound in self.bounds:
-            if wait := bound.window.wait_s(bound.most):
-                if self.refused is not None:
-                    self.refused(bound.sender)
-                who = _SENDERS[bound.sender]
-                raise TooMany(f"{who} may make {bound.most} requests a minute.", f"Ask again in {wait} seconds.", wait)
-
-    def add(self) -> None:
-        """Count one request now."""
-        for bound in self.bounds:
-            bound.window.add()
+        if self.rates is None or (full := await self.rates.take(self.quotas)) is None:
+            return
+        place, wait = full
+        quota = self.quotas[place]
+        if self.refused is not None:
+            self.refused(quota.kind)
+        who = _SENDERS[quota.kind]
+        raise TooMany(f"{who} may make {quota.most} requests a minute.", f"Ask again in {wait} seconds.", wait)
 
 
 UNLIMITED: Final = Allowance()
@@ -101,30 +85,28 @@ class RateLimits:
         app: The protected application.
         callers: Who may ask; if everybody may, nothing is limited.
         refused: Called with `wrong_key` or the sender of the limit for each refused request.
-        clock: Seconds, monotonic.
+        rates: Returns the requests of the last minute.
     """
 
     def __init__(
-        self, app: ASGIApp, callers: Callers, refused: Callable[[str], None], clock: Clock = time.monotonic
+        self, app: ASGIApp, callers: Callers, refused: Callable[[str], None], rates: Callable[[], Rates]
     ) -> None:
         self._app = app
         self._callers = callers
         self._refused = refused
-        self._of_callers = RateWindows(clock)
-        self._of_addresses = RateWindows(clock)
-        self._wrong = RateWindows(clock)
+        self._rates = rates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            refusal = self._refusal(scope) if scope["type"] == "http" else None
-        except GuardianError as error:  # too many, or the keys cannot be read
+            refusal = await self._refusal(scope) if scope["type"] == "http" else None
+        except GuardianError as error:  # too many, or keys or counts cannot be read
             refusal = error
         if refusal is not None:
             await fault_response(refusal)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
-    def _refusal(self, scope: Scope) -> TooMany | None:
+    async def _refusal(self, scope: Scope) -> TooMany | None:
         if scope["path"] in OPEN_PATHS or not self._callers.wanted:
             return None
         connection = HTTPConnection(scope)
@@ -132,30 +114,27 @@ class RateLimits:
             identity = self._callers.identify(connection)
         except Unauthorized:
             # The route refuses it; only keys can be guessed this way.
-            return self._wrong_key(self._callers.address(connection)) if presented_key(connection) else None
+            address = self._callers.address(connection)
+            return await self._count_wrong_key(address) if presented_key(connection) else None
         except Forbidden:
             return None
-        allowance = Allowance(tuple(self._bounds(identity, connection)), self._refused)
+        allowance = Allowance(tuple(self._quotas(identity, connection)), self._rates(), self._refused)
         scope.setdefault("state", {})["allowance"] = allowance
-        if not _counts(scope):
-            return None
-        allowance.check()
-        allowance.add()
+        if _counts(scope):
+            await allowance.take()
         return None
 
-    def _bounds(self, identity: Identity, connection: HTTPConnection) -> Generator[Bound]:
-        yield Bound(identity.kind, self._of_callers.of(identity.caller.name), identity.per_minute)
+    def _quotas(self, identity: Identity, connection: HTTPConnection) -> Generator[Quota]:
+        yield Quota(identity.kind, identity.caller.name, identity.per_minute)
         if identity.kind is Kind.VISITOR:
-            most = self._callers.settings.address_per_minute
-            yield Bound("address", self._of_addresses.of(self._callers.address(connection)), most)
+            yield Quota("address", self._callers.address(connection), self._callers.settings.address_per_minute)
 
-    def _wrong_key(self, address: str) -> TooMany | None:
-        window = self._wrong.of(address)
-        if wait := window.wait_s(WRONG_KEYS):
-            self._refused("wrong_key")
-            return TooMany("Too many wrong API keys came from this address.", f"Ask again in {wait} seconds.", wait)
-        window.add()
-        return None
+    async def _count_wrong_key(self, address: str) -> TooMany | None:
+        full = await self._rates().take([Quota("wrong_key", address, WRONG_KEYS)])
+        if full is None:
+            return None
+        self._refused("wrong_key")
+        return TooMany("Too many wrong API keys came from this address.", f"Ask again in {full[1]} seconds.", full[1])
 
 
 def _counts(scope: Scope) -> bool:

@@ -17,6 +17,7 @@ from assistant.web.faults import Forbidden
 from assistant.web.limits import FreshKeys, OwnPages, RateLimits, SizeLimit
 from assistant.web.metrics import Measured, Metrics
 from assistant.web.paths import Paths
+from assistant.web.rates import LocalRates
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -94,7 +95,8 @@ def install_operations(
         most_upload=max(settings.max_upload_bytes, settings.max_request_bytes),
         may_upload=may_upload,
     )
-    app.add_middleware(RateLimits, callers=callers, refused=counted.limited)
+    app.state.rates = LocalRates()
+    app.add_middleware(RateLimits, callers=callers, refused=counted.limited, rates=lambda: app.state.rates)
     app.add_middleware(OwnPages, callers=callers, origins=settings.origins, loopback=loopback)
     if settings.origins:
         app.add_middleware(

@@ -1,12 +1,20 @@
-"""Counts of events in a span of time, each for one sender or for many."""
+"""Counts of events in a span of time, each for one sender or for many; and of requests, here or over all servers.
+
+LocalRates     in the memory of this process
+SharedRates    in PostgreSQL, for all servers over one database
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from adapters.storage.database import Database
 
 Clock = Callable[[], float]
 """Seconds, monotonic."""
@@ -64,3 +72,72 @@ class RateWindows:
         if len(self._of) > _SENDERS:
             self._of.popitem(last=False)
         return window
+
+
+class Quota(NamedTuple):
+    """What one sender may do: its kind and name, and the most requests a minute."""
+
+    kind: str
+    name: str
+    most: int
+
+
+class Rates(Protocol):
+    """The requests of the last minute, by sender."""
+
+    async def take(self, quotas: Sequence[Quota]) -> tuple[int, int] | None:
+        """Count one request of all these senders, unless one of them has made its number: then nothing is counted.
+
+        Returns:
+            Which of them it is, from 0, and the whole seconds until there is room; `None` if the request was counted.
+
+        Raises:
+            GuardianError: The counts cannot be read.
+        """
+        ...
+
+
+class LocalRates:
+    """Counts in this process; see `Rates`.
+
+    Args:
+        clock: Seconds, monotonic.
+    """
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._of: dict[str, RateWindows] = {}
+
+    async def take(self, quotas: Sequence[Quota]) -> tuple[int, int] | None:
+        # Nothing is awaited: of two requests that come at once, one is counted first.
+        windows = [self._of.setdefault(kind, RateWindows(self._clock)).of(name) for kind, name, _ in quotas]
+        for place, (window, quota) in enumerate(zip(windows, quotas, strict=True)):
+            if wait := window.wait_s(quota.most):
+                return place, wait
+        for window in windows:
+            window.add()
+        return None
+
+
+class SharedRates:
+    """Counts in the schema `guardian` of a PostgreSQL database, in which names of senders are hashes; see `Rates`.
+
+    Args:
+        database: Any schema's; the tables of `adapters/storage/access.sql` are there.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def take(self, quotas: Sequence[Quota]) -> tuple[int, int] | None:
+        rows = await self._database.rows(
+            "SELECT place, wait FROM guardian.take(:senders, CAST(:mosts AS integer[]), make_interval(secs => :span))",
+            senders=[_hash_sender(quota) for quota in quotas],
+            mosts=[quota.most for quota in quotas],
+            span=MINUTE_S,
+        )
+        return (int(rows[0][0]) - 1, max(1, math.ceil(rows[0][1]))) if rows else None
+
+
+def _hash_sender(quota: Quota) -> str:
+    return hashlib.sha256(f"{quota.kind} {quota.name}".encode()).hexdigest()[:32]

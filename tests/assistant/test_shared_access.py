@@ -6,6 +6,7 @@ New: no test of the file of keys says anything of other machines.
 from __future__ import annotations
 
 import json
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -16,11 +17,13 @@ import httpx
 import psycopg
 import pytest
 
-from adapters.storage.postgres import Server
+from adapters.storage.postgres import PostgresDatabase, Server
 from adapters.storage.postgres_access import SCHEMA, AccessTables
 from assistant.deployment import deployment
 from assistant.keys import Keys, SharedKeys
 from assistant.visitors import VisitorSeal, begin_visit
+from assistant.web.limits import WRONG_KEYS
+from assistant.web.rates import Quota, SharedRates
 from assistant.wiring.access import keys_of, visitor_seal
 from contracts.errors import ConfigError
 from tests.support.cli_helpers import Desk
@@ -197,6 +200,49 @@ def test_that_keys_are_needed_moves_even_if_there_are_none(library: Desk, tmp_pa
     back = library.copied(tmp_path / "b").having(GUARDIAN_DATABASE=database_url)
     assert back.here("move", "--to", "file").code == 0
     assert Keys(back.data / "api_keys.json").wanted
+
+
+def test_a_limit_holds_over_all_servers_together(machines: tuple[Desk, Desk]) -> None:
+    """Of requests that come to two servers at once as many pass as the key may make; what is refused counts for nothing."""
+    made = machines[0].here("keys", "add", "anna", "--per-minute", "7")
+    key = made.out.splitlines()[0]
+    with ExitStack() as opened:
+        servers = [
+            opened.enter_context(serve_deployment(deployment(environment=desk.environment))) for desk in machines
+        ]
+        with ThreadPoolExecutor(8) as pool:
+            codes = [*pool.map(lambda number: status(servers[number % 2], key), range(30))]
+        assert sorted(codes) == [200] * 7 + [429] * 23
+        refused = httpx.get(
+            f"{servers[0].url}/v1/models", headers={"Authorization": f"Bearer {key}"}, timeout=60, trust_env=False
+        )
+        assert 0 < int(refused.headers["Retry-After"]) <= 60
+        wrong = [status(servers[number % 2], "gk-wrong") for number in range(2 * WRONG_KEYS)]
+        assert wrong == [401] * WRONG_KEYS + [429] * WRONG_KEYS
+
+
+async def test_requests_that_are_over_make_room_and_names_are_hashes(database_url: str) -> None:
+    """What one sender of several has used up refuses all, and counts for none; the table knows no name and no address."""
+    AccessTables(Server(database_url, SCHEMA)).list_keys()
+    database = await PostgresDatabase.open(Server(database_url, "guardian_any"))
+    try:
+        rates = SharedRates(database)
+        visitor, address = Quota("visitor", "v_1", 5), Quota("address", "192.0.2.1", 2)
+        assert [await rates.take([visitor, address]) for _ in range(2)] == [None, None]
+        full = await rates.take([visitor, address])
+        assert full is not None
+        assert full[0] == 1
+        assert 0 < full[1] <= 60
+        assert [await rates.take([visitor]) for _ in range(3)] == [None] * 3
+        assert await rates.take([visitor]) is not None
+        stored = await database.rows("SELECT sender FROM guardian.requests")
+        assert len(stored) == 7
+        assert all(re.fullmatch("[0-9a-f]{32}", sender) for (sender,) in stored)
+        await database.rows("UPDATE guardian.requests SET at = at - interval '61 seconds'")
+        assert await rates.take([visitor, address]) is None
+        assert len(await database.rows("SELECT sender FROM guardian.requests")) == 2
+    finally:
+        await database.close()
 
 
 def test_of_servers_that_begin_at_once_one_makes_the_tables(database_url: str) -> None:

@@ -25,7 +25,7 @@ from assistant.web.app import ServerOptions, create_app
 from assistant.web.background_prompts import BackgroundPrompt
 from assistant.web.callers import Callers
 from assistant.web.limits import WRONG_KEYS, RateLimits
-from assistant.web.rates import RateWindow
+from assistant.web.rates import LocalRates, RateWindow
 from contracts.profile import UNNAMED
 from tests.support.background_prompts import KINDS
 from tests.support.cli_helpers import ANSWER, NAME, QUESTION, Desk
@@ -495,7 +495,8 @@ async def test_addresses_of_one_host_count_as_one(tmp_path: Path) -> None:
     keys = Keys(tmp_path / "keys.json")
     keys.add("anna", "user")
     callers = Callers(keys, CallerSettings.read({}), UNNAMED)
-    app = RateLimits(PlainTextResponse("let through"), callers, refused.append, clock)
+    rates = LocalRates(clock)
+    app = RateLimits(PlainTextResponse("let through"), callers, refused.append, lambda: rates)
 
     async def status(address: str) -> int:
         transport = ASGITransport(app, client=(address, 5000))

@@ -24,6 +24,7 @@ from assistant.web.expiry import daily_expiry
 from assistant.web.faults import TooMany
 from assistant.web.limits import OPEN_PATHS, OwnPages, RateLimits
 from assistant.web.page.mount import page_routes
+from assistant.web.rates import LocalRates
 from assistant.wiring.access import visitor_seal
 from contracts.errors import ConfigError, GuardianError, ThreadError
 from contracts.profile import UNNAMED, Profile, Role
@@ -326,7 +327,8 @@ async def test_visitors_and_their_address_may_ask_so_often() -> None:
         GUARDIAN_TRUST_USER_HEADER="X-User",
         GUARDIAN_TRUSTED_PROXIES="10.0.0.7",
     )
-    app = RateLimits(PlainTextResponse("let through"), known, refused.append)
+    rates = LocalRates()
+    app = RateLimits(PlainTextResponse("let through"), known, refused.append, lambda: rates)
 
     async def let_through(peer: str, **headers: str) -> int:
         """Ask eight times; return how many requests came through."""

@@ -182,7 +182,7 @@ class ChatPage:
         visit = self._visit(place, request)
         try:
             await visit.service.admit(visit.caller, Question(text, thread=visit.conversation))
-            self._begin(visit, text)
+            await self._ask(visit, text)
         except GuardianError as error:
             changes: Changes = {self.notice: notice_html(fault_text(error, visit.look))}
         else:
@@ -224,11 +224,10 @@ class ChatPage:
                 asked = next((turn for turn in turns if turn.turn_id == act.get("turn")), None)
                 if asked is not None:
                     await service.admit(caller, Question(asked.question, thread=visit.conversation))
-                    self._begin(visit, asked.question)
+                    await self._ask(visit, asked.question)
             case "finish":
-                visit.allowance.check()
+                await visit.allowance.take()
                 if await service.resume(caller, visit.conversation) is not None:
-                    visit.allowance.add()
                     self._take_over(visit)
             case "good" | "bad" | "comment" as said:
                 return await self._rate(visit, said, act.get("turn", ""), act.get("text", ""))
@@ -280,16 +279,13 @@ class ChatPage:
         role = "" if self._app.state.callers.is_open(shared.role) else shared.role
         return share_html(f"/page/shared?s={link}", visit.look, role, day)
 
-    def _begin(self, visit: _Visit, text: str) -> RunningTurn:
-        # Nothing is awaited between the two: of two tabs that send at once, one is told to wait.
-        running = visit.service.live(visit.caller, visit.conversation) if visit.conversation else None
-        if running is not None and not running.watching:
-            raise ThreadBusy("The conversation is busy.", "Wait for the answer.")
-        visit.allowance.check()
-        live = visit.service.begin(visit.caller, Question(text, thread=visit.conversation))
-        visit.allowance.add()
+    async def _ask(self, visit: _Visit, text: str) -> None:
+        _refuse_busy(visit)
+        await visit.allowance.take()
+        # Nothing is awaited between these two: of two tabs that send at once, one is told to wait.
+        _refuse_busy(visit)
+        visit.service.begin(visit.caller, Question(text, thread=visit.conversation))
         self._take_over(visit)
-        return live
 
     def _take_over(self, visit: _Visit) -> None:
         """Make an event that began a turn the one that shows it, if the tab is still in its conversation."""
@@ -468,6 +464,12 @@ def visit_of(app: FastAPI, place: str, request: gr.Request) -> _Visit:
         str(_object(said).get("find") or "").strip()[:_LONGEST_SEARCH],
         _zone(_object(said).get("minutes")),
     )
+
+
+def _refuse_busy(visit: _Visit) -> None:
+    running = visit.service.live(visit.caller, visit.conversation) if visit.conversation else None
+    if running is not None and not running.watching:
+        raise ThreadBusy("The conversation is busy.", "Wait for the answer.")
 
 
 def _zone(minutes: Any) -> timezone:
