@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from functools import cache, partial
 from queue import SimpleQueue
@@ -31,6 +31,13 @@ async def in_thread(run: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwarg
     future: Future[_T] = Future()
     _pool().do(future, partial(context.run, run, *args, **kwargs))
     return await asyncio.wrap_future(future)
+
+
+def run_apart(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine to its end on an event loop of its own, whether or not one runs in this thread; blocks."""
+    future: Future[_T] = Future()
+    threading.Thread(target=_carry_out, args=(future, partial(asyncio.run, work)), daemon=True).start()
+    return future.result()
 
 
 class _Pool:

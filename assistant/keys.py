@@ -6,6 +6,7 @@ SharedKeys   on the server that GUARDIAN_DATABASE names, for all servers of Guar
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -14,15 +15,16 @@ import os
 import re
 import secrets
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from adapters.data_folder import make_folder
+from adapters.data_folder import make_folder, replace_file
+from adapters.threads import run_apart
 from contracts.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -58,16 +60,23 @@ class Key(BaseModel):
 class Keys:
     """The keys of a data folder; a change of their file takes effect at once, so that a removed key stops working.
 
+    Beside the file may stand what was on a server of PostgreSQL, or went there, when keys were last moved. Without the file
+    that means: the keys are there, and nobody gets in here.
+
     Args:
         path: The file; if it does not exist, there are no keys.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.moved = path.with_suffix(".moved.json")
         self._seen: tuple[int, int, int] | None = None
         self._keys: Mapping[str, Key] = {}
         # Now, and not with the first request: the file may be gone by then.
-        self._wanted = _may_be_there(path)
+        self._wanted = self._were_used()
+
+    def _were_used(self) -> bool:
+        return _may_be_there(self.path) or _may_be_there(self.moved)
 
     @property
     def opened_again(self) -> str:
@@ -79,8 +88,8 @@ class Keys:
         """Whether `wanted`, `all` and `caller` say how things stand; if not, `refresh` has to be called first."""
         return True
 
-    def refresh(self) -> None:
-        """Learn of keys that other servers added or removed; may block.
+    async def refresh(self) -> None:
+        """Learn of keys that other servers added or removed.
 
         Raises:
             ConfigError: The keys cannot be read.
@@ -92,7 +101,7 @@ class Keys:
 
         Removing the file from a running server must not let everybody in.
         """
-        self._wanted = self._wanted or _may_be_there(self.path)
+        self._wanted = self._wanted or self._were_used()
         return self._wanted
 
     def all(self) -> Mapping[str, Key]:
@@ -102,6 +111,11 @@ class Keys:
             ConfigError: The file cannot be read.
         """
         if not _may_be_there(self.path):
+            if _may_be_there(self.moved):
+                raise ConfigError(
+                    "The API keys have been moved to PostgreSQL.",
+                    "Set GUARDIAN_DATABASE, or bring them back: guardian move --to file.",
+                )
             return {}
         try:
             stat = self.path.stat()
@@ -147,7 +161,7 @@ class Keys:
         Raises:
             InputError: There is no such key.
         """
-        if not self._take(name):
+        if not self.take(name):
             raise InputError(f"There is no key {name!r}.", "`guardian keys list` shows all.")
 
     def put(self, name: str, key: Key) -> bool:
@@ -158,40 +172,65 @@ class Keys:
         self._write({**keys, name: key})
         return True
 
-    def knows(self, name: str) -> bool:
-        """Whether there is a key of that name, or has been one as far as this is known."""
-        return name in self.all()
+    def listed(self) -> Mapping[str, Key | None]:
+        """Return the keys by name, and `None` for those that are known to have been removed.
+
+        Raises:
+            ConfigError: The keys cannot be read.
+        """
+        return self.all() if _may_be_there(self.path) else {}
 
     def require(self) -> None:
         """Have requests need a key from now on, even if there is none."""
-        if not self.wanted:
+        if not _may_be_there(self.path):
             self._write({})
 
-    def _take(self, name: str) -> bool:
+    def take(self, name: str) -> bool:
+        """Remove the record of a key; returns false if there is none of that name."""
         keys = dict(self.all())
         if keys.pop(name, None) is None:
             return False
         self._write(keys)
         return True
 
+    def replace(self, keys: Mapping[str, Key]) -> None:
+        """Have exactly these keys."""
+        self._write(keys)
+
+    def base(self) -> Mapping[str, Key]:
+        """Return the keys that were the same here and on the server when they were last moved.
+
+        Raises:
+            ConfigError: They cannot be read.
+        """
+        return _read(self.moved) if _may_be_there(self.moved) else {}
+
+    def keep_base(self, keys: Mapping[str, Key]) -> None:
+        """Note that these keys are the same here and on the server."""
+        replace_file(self.moved, _as_json(keys))
+
+    def retire(self) -> None:
+        """Leave the keys to the server: who forgets to name it is told so, and nobody gets in here."""
+        self.path.replace(self.moved)
+
     def _write(self, keys: Mapping[str, Key]) -> None:
         make_folder(self.path.parent)
         # A file of its own that only its owner reads, put in the place of the old one: no reader sees half of it.
         handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".keys-")
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump({name: key.model_dump() for name, key in keys.items()}, file, indent=2)
+            file.write(_as_json(keys))
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(self.path)
 
 
 class SharedKeys(Keys):
-    """The keys on a server of PostgreSQL; a change takes effect everywhere within `STALE_S` seconds.
+    """The keys on a server of PostgreSQL; a change takes effect at every server of Guardian after `STALE_S` seconds or so.
 
     Args:
         tables: Where they are.
-        file: The file of keys in the data folder. If it is there, and the server has no keys, they were not copied yet:
-            then nobody gets in.
+        file: The file of keys in the data folder. If there is one, or has been, and the server has no keys, something is
+            wrong: they were not moved, or are lost, or it is another server. Then nobody gets in.
         clock: Seconds, monotonic.
     """
 
@@ -199,9 +238,10 @@ class SharedKeys(Keys):
         super().__init__(file)
         self._tables = tables
         self._clock = clock
-        self._refreshing = threading.Lock()
         self._read_at: float | None = None
-        self._known: frozenset[str] = frozenset()
+        self._known: Mapping[str, Key | None] = {}
+        self._reading: tuple[asyncio.AbstractEventLoop, asyncio.Task[None]] | None = None
+        self._failed: tuple[float, ConfigError] | None = None
 
     @property
     def opened_again(self) -> str:
@@ -211,21 +251,39 @@ class SharedKeys(Keys):
     def fresh(self) -> bool:
         return self._read_at is not None and self._clock() - self._read_at < STALE_S
 
-    def refresh(self) -> None:
-        with self._refreshing:
-            if self.fresh:
-                return  # somebody else has just read them
-            began = self._clock()
-            rows = self._tables.list_keys()
-            self._keys = {
-                name: Key(sha256=sha256, role=role, per_minute=per_minute)
-                for name, sha256, role, per_minute in rows
-                if sha256
-            }
-            # Of a key that was removed the row stays: the server does not open because its last key went.
-            self._known = frozenset(name for name, *_ in rows)
-            self._wanted = self._wanted or bool(rows)
-            self._read_at = began
+    async def refresh(self) -> None:
+        if self.fresh:
+            return
+        if self._failed is not None and self._clock() - self._failed[0] < STALE_S:
+            raise self._failed[1]
+        # However many wait, the server is asked once; whoever gives up ends nothing for the others.
+        loop = asyncio.get_running_loop()
+        if self._reading is None or self._reading[0] is not loop or self._reading[1].done():
+            self._reading = loop, loop.create_task(self._read())
+        await asyncio.shield(self._reading[1])
+
+    async def _read(self) -> None:
+        try:
+            self._take_in(await self._tables.list_keys())
+        except ConfigError as error:
+            self._failed = self._clock(), error
+            raise
+
+    def _take_in(self, rows: Sequence[tuple[str, str, str, int]]) -> None:
+        known: dict[str, Key | None] = {}
+        for name, sha256, role, per_minute in rows:
+            try:
+                known[name] = Key(sha256=sha256, role=role, per_minute=per_minute) if sha256 else None
+            except ValidationError as error:
+                raise ConfigError(
+                    f"The row {name!r} of guardian.api_keys in {self._tables.place} is no API key.",
+                    "Delete or correct it.",
+                ) from error
+        # Of a key that was removed the row stays: the server does not open because its last key went.
+        self._known, self._keys = known, {name: key for name, key in known.items() if key is not None}
+        if known:
+            self._remember()
+        self._read_at = self._clock()
 
     @property
     def wanted(self) -> bool:
@@ -234,46 +292,107 @@ class SharedKeys(Keys):
 
     def all(self) -> Mapping[str, Key]:
         self._read_once()
-        if not self._known and _may_be_there(self.path):
+        if not self._known and self._were_used():
             raise ConfigError(
-                f"The API keys are in the file {self.path.name}, and {self._tables.place} has none.",
-                "Copy them, with GUARDIAN_DATABASE unset: guardian move --to and the address. Or make a new key.",
+                f"API keys have been used here, and {self._tables.place} has none.",
+                f"If {self.path.name} has them, move them there, with GUARDIAN_DATABASE unset: guardian move --to and the "
+                f"address. Restore them from a backup, or make a new one. To serve without keys, delete {self.path.name} "
+                f"and {self.moved.name}.",
             )
         return self._keys
 
-    def knows(self, name: str) -> bool:
+    def listed(self) -> Mapping[str, Key | None]:
         self._read_once()
-        return name in self._known
+        return self._known
+
+    def _remember(self) -> None:
+        """Have this machine know that keys are used, whatever becomes of the database."""
+        self._wanted = True
+        if not self._were_used():
+            with suppress(OSError):  # a folder that cannot be written to
+                self.keep_base({})
+
+    def put(self, name: str, key: Key) -> bool:
+        self._read_at = None
+        self._remember()
+        return run_apart(self._tables.add_key(name, key.sha256, key.role, key.per_minute))
+
+    def take(self, name: str) -> bool:
+        self._read_at = None
+        return run_apart(self._tables.remove_key(name))
 
     def require(self) -> None:
         self._read_once()
         if not self._known:
             self._read_at = None
-            self._tables.require_keys()
-
-    def put(self, name: str, key: Key) -> bool:
-        self._read_at = None
-        return self._tables.add_key(name, key.sha256, key.role, key.per_minute)
-
-    def _take(self, name: str) -> bool:
-        self._read_at = None
-        return self._tables.remove_key(name)
+            run_apart(self._tables.require_keys())
 
     def _read_once(self) -> None:
         # A server has read them before a request comes (`assistant/web/limits.py`): only commands wait here.
         if self._read_at is None:
-            self.refresh()
+            self._take_in(run_apart(self._tables.list_keys()))
 
 
 def copy_keys(source: Keys, target: Keys) -> int:
-    """Copy the keys that the target does not know, and return how many these were; what was removed there stays so.
+    """Copy the keys whose names the target does not know, and return how many these were.
 
     Raises:
         ConfigError: The keys of either cannot be read or written.
     """
+    known = target.listed()
     if source.wanted:
         target.require()
-    return sum(target.put(name, key) for name, key in source.all().items() if not target.knows(name))
+    return sum(target.put(name, key) for name, key in source.listed().items() if key is not None and name not in known)
+
+
+def move_keys(source: Keys, target: Keys) -> tuple[int, list[str]]:
+    """Move the keys between a data folder and a server, so that no key that was removed in one comes back from the other.
+
+    Returns:
+        How many keys the target has got, and the names of those that it has another key of. If there are any, the keys stay.
+
+    Raises:
+        ConfigError: The keys of either cannot be read or written.
+    """
+    if isinstance(target, SharedKeys):
+        return _move_to_server(source, target)
+    live = {name: key for name, key in source.listed().items() if key is not None}
+    own, base = target.listed(), target.base()
+    differing = [name for name, key in own.items() if name not in base and live.get(name, key) != key]
+    if differing or not source.listed():
+        return 0, differing
+    kept = {name: key for name, key in own.items() if key is not None and name not in base and name not in live}
+    target.replace(live | kept)
+    target.keep_base(live)
+    return sum(own.get(name) != key for name, key in live.items()), []
+
+
+def _move_to_server(source: Keys, target: SharedKeys) -> tuple[int, list[str]]:
+    own, base, there = source.listed(), source.base(), target.listed()
+    if not _may_be_there(source.path):
+        return 0, []
+    target.require()
+    differing: list[str] = []
+    given = 0
+    for name in base:
+        if name not in own and there.get(name) == base[name]:
+            target.take(name)  # removed here since
+    for name, key in own.items():
+        theirs = there.get(name)
+        if key is None or theirs == key:
+            continue
+        if name in base:
+            if theirs != base[name]:
+                continue  # removed or replaced there since
+            target.take(name)  # replaced here since
+        elif name in there:
+            differing.append(name)
+            continue
+        target.put(name, key)
+        given += 1
+    if not differing:
+        source.retire()
+    return given, differing
 
 
 def key_in(headers: Mapping[str, str]) -> str:
@@ -315,6 +434,10 @@ def _read(path: Path) -> dict[str, Key]:
         return TypeAdapter(dict[str, Key]).validate_json(path.read_bytes())
     except (OSError, ValueError) as error:
         raise _unreadable(path) from error
+
+
+def _as_json(keys: Mapping[str, Key]) -> str:
+    return json.dumps({name: key.model_dump() for name, key in keys.items()}, indent=2)
 
 
 def _unreadable(path: Path) -> ConfigError:

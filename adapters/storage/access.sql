@@ -1,31 +1,32 @@
 -- What the servers of all profiles on one database share about whoever asks: keys, secrets of the program's own, and counts
 -- of requests.
 
-CREATE TABLE schema_version (version integer NOT NULL);
+CREATE TABLE guardian.schema_version (version integer NOT NULL);
 
-CREATE TABLE api_keys (
+CREATE TABLE guardian.api_keys (
     name       text COLLATE "C" PRIMARY KEY,
-    sha256     text NOT NULL,           -- empty if the key was removed: the row stays, so that the server still asks for keys
+    -- Empty if the key was removed: the row stays, so that the servers still ask for keys.
+    sha256     text NOT NULL CHECK (sha256 ~ '^([0-9a-f]{64})?$'),
     role       text NOT NULL,
-    per_minute integer NOT NULL
+    per_minute integer NOT NULL CHECK (per_minute >= 1)
 );
 
-CREATE TABLE secrets (
+CREATE TABLE guardian.secrets (
     name  text COLLATE "C" PRIMARY KEY,
     value bytea NOT NULL
 );
 
-CREATE UNLOGGED TABLE requests (            -- of the last minute or so: a crash of the server forgives them
+CREATE UNLOGGED TABLE guardian.requests (            -- of the last minute or so: a crash of the server forgives them
     sender text COLLATE "C" NOT NULL,
     at     timestamptz NOT NULL
 );
-CREATE INDEX requests_sender ON requests (sender, at);
-CREATE INDEX requests_time ON requests (at);
+CREATE INDEX requests_sender ON guardian.requests (sender, at);
+CREATE INDEX requests_time ON guardian.requests (at);
 
 -- Count a request of each sender. If one of them has made its number of requests in the span, nothing is counted: its place in
 -- the list and the seconds until there is room return. Of two that ask at once for one sender, one waits here for the other.
-CREATE FUNCTION take(senders text[], mosts integer[], span interval) RETURNS TABLE (place integer, wait double precision)
-LANGUAGE plpgsql AS $$
+CREATE FUNCTION guardian.take(senders text[], mosts integer[], span interval)
+RETURNS TABLE (place integer, wait double precision) LANGUAGE plpgsql AS $$
 DECLARE
     present timestamptz;
     made    integer;
@@ -47,4 +48,4 @@ BEGIN
     INSERT INTO guardian.requests SELECT one, present FROM unnest(senders) AS one;
 END $$;
 
-INSERT INTO schema_version VALUES (1);
+INSERT INTO guardian.schema_version VALUES (1);

@@ -5,29 +5,27 @@ It belongs to no profile: a key that was made under another profile still protec
 
 from __future__ import annotations
 
-import time
+import asyncio
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, LiteralString, cast
 
-from contracts.errors import ConfigError
+from adapters.storage.database import ConstraintError
+from contracts.errors import ConfigError, ThreadError
 
 if TYPE_CHECKING:
-    import psycopg
-
-    from adapters.storage.postgres import Server
+    from adapters.storage.postgres import Connection, Server
 
 SCHEMA: Final = "guardian"
 VERSION: Final = 1
 """Of the tables in `access.sql`."""
-_SETUP_LOCK: Final = 0x61636365
-"""The lock under which the tables are made."""
-_SETUP_S: Final = 15.0
+_DEADLINE_S: Final = 8.0
+"""For one call, connecting included, in seconds."""
 
 
 class AccessTables:
-    """The tables; each call opens a connection of its own, so any thread may call, and nothing has to be closed.
+    """The tables; each call opens a connection of its own, so any event loop may call, and nothing has to be closed.
 
-    Every method raises `ConfigError` if the server cannot be used.
+    Every method raises `ConfigError` if the server cannot be used, or does not answer in time.
 
     Args:
         server: Where they are.
@@ -41,88 +39,95 @@ class AccessTables:
         self._made = False
         self.place = server.place
 
-    def list_keys(self) -> list[tuple[str, str, str, int]]:
+    async def list_keys(self) -> list[tuple[str, str, str, int]]:
         """Return name, hash, role and requests a minute of each key; the hash is empty if the key was removed."""
-        return self._run("SELECT name, sha256, role, per_minute FROM api_keys ORDER BY name")
+        return await self._run("SELECT name, sha256, role, per_minute FROM guardian.api_keys ORDER BY name")
 
-    def add_key(self, name: str, sha256: str, role: str, per_minute: int) -> bool:
+    async def add_key(self, name: str, sha256: str, role: str, per_minute: int) -> bool:
         """Add a key; returns false if there is one of that name."""
         statement = """
-            INSERT INTO api_keys VALUES (%s, %s, %s, %s)
+            INSERT INTO guardian.api_keys AS k VALUES (%s, %s, %s, %s)
             ON CONFLICT (name) DO UPDATE
             SET sha256 = excluded.sha256, role = excluded.role, per_minute = excluded.per_minute
-            WHERE api_keys.sha256 = '' RETURNING name
+            WHERE k.sha256 = '' RETURNING name
         """
-        return bool(self._run(statement, name, sha256, role, per_minute))
+        return bool(await self._run(statement, name, sha256, role, per_minute))
 
-    def require_keys(self) -> None:
+    async def require_keys(self) -> None:
         """Have a row in the table, so that requests need a key even if there is none."""
-        self._run("INSERT INTO api_keys VALUES ('', '', '', 1) ON CONFLICT DO NOTHING")
+        await self._run("INSERT INTO guardian.api_keys VALUES ('', '', '', 1) ON CONFLICT DO NOTHING")
 
-    def remove_key(self, name: str) -> bool:
+    async def remove_key(self, name: str) -> bool:
         """Remove a key; returns false if there is none of that name."""
-        statement = "UPDATE api_keys SET sha256 = '' WHERE name = %s AND sha256 <> '' RETURNING name"
-        return bool(self._run(statement, name))
+        statement = "UPDATE guardian.api_keys SET sha256 = '' WHERE name = %s AND sha256 <> '' RETURNING name"
+        return bool(await self._run(statement, name))
 
-    def keep_secret(self, name: str, value: bytes) -> bytes:
+    async def keep_secret(self, name: str, value: bytes) -> bytes:
         """Keep a secret if there is none of that name, and return the one that is kept."""
-        self._run("INSERT INTO secrets VALUES (%s, %s) ON CONFLICT DO NOTHING", name, value)
-        [(kept,)] = self._run("SELECT value FROM secrets WHERE name = %s", name)
-        return bytes(kept)
+        if (kept := await self.read_secret(name)) is not None:
+            return kept
+        await self._run("INSERT INTO guardian.secrets VALUES (%s, %s) ON CONFLICT DO NOTHING", name, value)
+        return await self.read_secret(name) or value
 
-    def read_secret(self, name: str) -> bytes | None:
+    async def read_secret(self, name: str) -> bytes | None:
         """Return a secret; `None` if there is none of that name."""
-        found = self._run("SELECT value FROM secrets WHERE name = %s", name)
+        found = await self._run("SELECT value FROM guardian.secrets WHERE name = %s", name)
         return bytes(found[0][0]) if found else None
 
-    def _run(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        import psycopg
-
+    async def _run(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         try:
-            with psycopg.connect(self._server.url, **self._server.options()) as connection:
-                connection.execute(self._server.session())
-                if not self._made:
-                    _make_tables(connection, self.place)
-                    self._made = True
-                cursor = connection.execute(cast("LiteralString", statement), values)
-                return cursor.fetchall() if cursor.description else []
-        except psycopg.Error as error:
-            failure = self._server.failure(error)
-            message = failure.message.replace("The conversations in", "The API keys in", 1)
-            raise ConfigError(message, failure.way_out or "") from None
+            async with asyncio.timeout(_DEADLINE_S):
+                with self._server.errors_as_ours():
+                    async with await self._server.connect() as connection:
+                        if not self._made:
+                            await _make_tables(connection, self._server)
+                            self._made = True
+                        cursor = await connection.execute(cast("LiteralString", statement), values)
+                        return await cursor.fetchall() if cursor.description else []
+        except TimeoutError:
+            message = (
+                f"The API keys in {self.place} cannot be used: the server does not answer within {_DEADLINE_S:g} s."
+            )
+            raise ConfigError(message, "See that the server is not stopped or overloaded.") from None
+        except (ThreadError, ConstraintError) as error:
+            message = str(error).replace("The conversations in", "The API keys in", 1)
+            # What follows the semicolon is about turns.
+            way_out = (getattr(error, "way_out", "") or "").partition(";")[0].rstrip(".")
+            raise ConfigError(message, f"{way_out}.") from None
 
 
-def _make_tables(connection: psycopg.Connection[Any], place: str) -> None:
+async def _make_tables(connection: Connection, server: Server) -> None:
     """Make the schema and its tables, or check their version; of processes that begin at once, one makes them."""
-    from psycopg import sql
+    from adapters.storage.postgres import alone_in_setup
 
-    if (version := _read_version(connection)) is None:
-        deadline = time.monotonic() + _SETUP_S
-        while not connection.execute("SELECT pg_try_advisory_lock(%s)", (_SETUP_LOCK,)).fetchall()[0][0]:
-            if time.monotonic() >= deadline:
-                raise ConfigError(
-                    f"Another process is making the tables in {place}.", "Stop that process, and try again."
-                )
-            time.sleep(0.05)
-        try:
-            if (version := _read_version(connection)) is None:
-                tables = files("adapters.storage").joinpath("access.sql").read_text("utf-8")
-                with connection.transaction():
-                    connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(SCHEMA)))
-                    connection.execute(cast("LiteralString", tables))
+    if (version := await _read_version(connection)) is None:
+        async with alone_in_setup(connection, server):
+            if (version := await _read_version(connection)) is None:
+                await _make(connection)
                 version = VERSION
-        finally:
-            connection.execute("SELECT pg_advisory_unlock(%s)", (_SETUP_LOCK,))
     if version != VERSION:
         raise ConfigError(
-            f"The tables in {place} are of version {version}, and this program's are of version {VERSION}.",
+            f"The tables in {server.place} are of version {version}, and this program's are of version {VERSION}.",
             "Run the program's version that wrote them, or name another database in GUARDIAN_DATABASE.",
         )
 
 
-def _read_version(connection: psycopg.Connection[Any]) -> int | None:
-    [(made,)] = connection.execute("SELECT to_regclass('schema_version') IS NOT NULL").fetchall()
+async def _make(connection: Connection) -> None:
+    tables = files("adapters.storage").joinpath("access.sql").read_text("utf-8")
+    async with connection.transaction():
+        # Who may make no schema may be given one: the right is asked for even if there is nothing to make.
+        found = await connection.execute("SELECT to_regnamespace('guardian') IS NULL")
+        [(missing,)] = await found.fetchall()
+        if missing:
+            await connection.execute("CREATE SCHEMA guardian")
+        await connection.execute(cast("LiteralString", tables))
+
+
+async def _read_version(connection: Connection) -> int | None:
+    found = await connection.execute("SELECT to_regclass('guardian.schema_version') IS NOT NULL")
+    [(made,)] = await found.fetchall()
     if not made:
         return None
-    [(version,)] = connection.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchall()
+    found = await connection.execute("SELECT coalesce(max(version), 0) FROM guardian.schema_version")
+    [(version,)] = await found.fetchall()
     return version

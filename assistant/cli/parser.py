@@ -110,6 +110,7 @@ def build_parser() -> argparse.ArgumentParser:
     _threads(commands)
     _hand_offs(commands)
     _move(commands)
+    _backups(commands)
     _review(commands)
     _report(commands)
     _show(commands)
@@ -339,6 +340,35 @@ def _move(commands: _Commands) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     _profile(parser)
     parser.set_defaults(module="move")
+
+
+def _backups(commands: _Commands) -> None:
+    about = {
+        "backup": (
+            "copy conversations, hand-offs, API keys and reviewers' cases into a folder, also while serving",
+            "backups/monday",
+            (
+                "The folder must be empty, or hold a backup that was broken off. The exit code is 1 if conversations were in\n"
+                "use for a minute and left alone; give the command again for those."
+            ),
+        ),
+        "restore": (
+            "copy a backup back, to where the settings say",
+            "backups/monday",
+            (
+                "What is there already stays as it is: it is made for an empty storage. The exit code is 1 if conversations\n"
+                "were left alone."
+            ),
+        ),
+    }
+    for name, (text, example, after) in about.items():
+        parser = _command(commands, name, text, [f"guardian {name} {example}"], after)
+        parser.add_argument("folder", metavar="FOLDER", help="folder of the backup")
+        if name == "restore":
+            parser.add_argument("--incomplete", action="store_true", help="also restore a backup that was broken off")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+        _profile(parser)
+        parser.set_defaults(module="backup", action=name)
 
 
 _OUTCOMES: Final = ("answered", "clarification", "pages_shown", "declined", "refused", "handed_off", "error")

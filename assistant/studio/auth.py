@@ -60,6 +60,7 @@ async def authenticate(headers: dict[bytes, bytes]) -> Json:
         HTTPException: 401 if there is no valid key; 503 if the keys cannot be read.
     """
     try:
+        await _KEYS.refresh()
         return await asyncio.to_thread(
             _user, {name.decode("latin-1"): headers[name].decode("latin-1") for name in headers}
         )
@@ -68,7 +69,6 @@ async def authenticate(headers: dict[bytes, bytes]) -> Json:
 
 
 def _user(headers: Mapping[str, str]) -> Json:
-    _KEYS.refresh()
     if not _KEYS.wanted:
         return {"identity": _NOBODY, "is_authenticated": False, "display_name": ""}
     found = _KEYS.caller(key_in(headers))
@@ -201,8 +201,13 @@ async def _identify(ctx: Auth.types.AuthContext) -> tuple[str, str] | None:
     """Return the name and the role of the caller's key; `None` where no keys are used.
 
     Raises:
-        HTTPException: 403, what was begun with a key that is gone, or before keys were used, goes no further.
+        HTTPException: 403, what was begun with a key that is gone, or before keys were used, goes no further; 503 if the
+            keys cannot be read.
     """
+    try:
+        await _KEYS.refresh()
+    except ConfigError as error:
+        raise Auth.exceptions.HTTPException(status_code=503, detail=str(error)) from None
     keys = await asyncio.to_thread(lambda: _KEYS.all() if _KEYS.wanted else None)
     if keys is None:
         return None

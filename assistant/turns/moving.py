@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from adapters.storage.claims import Claims
     from adapters.storage.database import Database
 
-_WAIT_S: Final = 1.0
-"""How long a conversation that is in use is waited for, in seconds."""
 _TURNS: Final = (
     "thread_id, number, turn_id, status, question, context, result, started_at, finished_at",
     "turns",
@@ -76,13 +74,14 @@ class Moved:
     left: dict[str, str] = field(default_factory=dict[str, str])
 
 
-async def move_all(source: Store, target: Store, on_step: Callable[[int, int], None]) -> Moved:
+async def move_all(source: Store, target: Store, on_step: Callable[[int, int], None], wait_s: float) -> Moved:
     """Copy every conversation that is not complete in the target.
 
     Args:
         source: Where they are.
         target: Where they go to.
         on_step: Called with how many conversations are done, and of how many.
+        wait_s: How long a conversation that is in use is waited for, in seconds.
 
     Raises:
         ThreadError: A storage failed; the next run goes on from there.
@@ -93,7 +92,7 @@ async def move_all(source: Store, target: Store, on_step: Callable[[int, int], N
     for number, thread_id in enumerate(threads):
         on_step(number, len(threads))
         try:
-            async with _hold(source, thread_id), _hold(target, thread_id):
+            async with _hold(source, thread_id, wait_s), _hold(target, thread_id, wait_s):
                 await _move(source, target, thread_id, told)
         except ThreadBusy:
             told.left[thread_id] = "busy"
@@ -228,13 +227,13 @@ async def _raise_costs(source: Database, target: Database) -> None:
 
 
 @asynccontextmanager
-async def _hold(store: Store, thread_id: str) -> AsyncGenerator[None]:
+async def _hold(store: Store, thread_id: str, wait_s: float) -> AsyncGenerator[None]:
     """Keep turns out of a conversation in one storage.
 
     Raises:
         ThreadBusy: One runs.
     """
-    deadline = asyncio.get_running_loop().time() + _WAIT_S
+    deadline = asyncio.get_running_loop().time() + wait_s
     async with hold_claim(store.claims, thread_id, deadline) as claim:
         if claim is None:
             raise ThreadBusy(f"A turn is running in conversation {thread_id!r}.", "Give the command again later.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -161,7 +160,7 @@ class FreshKeys:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] not in OPEN_PATHS and not self._keys.fresh:
             try:
-                await asyncio.to_thread(self._keys.refresh)
+                await self._keys.refresh()
             except GuardianError as error:
                 await fault_response(error)(scope, receive, send)
                 return

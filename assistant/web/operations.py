@@ -18,6 +18,7 @@ from assistant.web.limits import FreshKeys, OwnPages, RateLimits, SizeLimit
 from assistant.web.metrics import Measured, Metrics
 from assistant.web.paths import Paths
 from assistant.web.rates import LocalRates
+from contracts.errors import GuardianError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -55,9 +56,13 @@ async def healthz() -> Health:
 
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=Readiness, responses={503: {"model": Readiness}})
-async def readyz(service: Served) -> JSONResponse:
+async def readyz(request: Request, service: Served) -> JSONResponse:
     """Report whether questions can be answered: 200, or 503 with what is missing. Needs no key."""
     missing = await service.missing()
+    try:
+        await request.app.state.callers.keys.refresh()
+    except GuardianError:
+        missing.append("the API keys cannot be read: `guardian keys list` says why")
     resting = {purpose: ceil(seconds) for purpose, seconds in service.list_resting().items()}
     told = Readiness(ready=not missing, missing=missing, resting=resting)
     return JSONResponse(told.model_dump(exclude=None if resting else {"resting"}), 503 if missing else 200)
@@ -98,6 +103,7 @@ def install_operations(
     app.state.rates = LocalRates()
     app.add_middleware(RateLimits, callers=callers, refused=counted.limited, rates=lambda: app.state.rates)
     app.add_middleware(OwnPages, callers=callers, origins=settings.origins, loopback=loopback)
+    app.add_middleware(FreshKeys, keys=callers.keys)
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -106,5 +112,4 @@ def install_operations(
             allow_headers=["*"],
             expose_headers=["*"],
         )
-    app.add_middleware(FreshKeys, keys=callers.keys)
     app.add_middleware(Measured, metrics=counted, paths=paths)

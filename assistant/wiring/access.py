@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from adapters.data_folder import keep_secret, read_secret
+from adapters.threads import run_apart
 from assistant.keys import Keys, SharedKeys
 from assistant.visitors import VisitorSeal
 from assistant.wiring.storage import shared_server
@@ -40,9 +41,10 @@ def visitor_seal(deployed: Deployment) -> VisitorSeal:
     file = _secret_file(deployed)
     try:
         if tables := _tables_of(deployed):
+            kept = run_apart(tables.read_secret(_SEAL))
             # Who has been serving from the data folder goes on with the same visitors.
-            own = _read_secret(file) if file.exists() else secrets.token_bytes(_SECRET_BYTES)
-            return VisitorSeal(tables.keep_secret(_SEAL, own))
+            own = kept or (_read_secret(file) if file.exists() else secrets.token_bytes(_SECRET_BYTES))
+            return VisitorSeal(run_apart(tables.keep_secret(_SEAL, own)))
         return VisitorSeal(_read_secret(file))
     except OSError as error:
         raise _unusable(deployed, error) from error
@@ -60,12 +62,12 @@ def copy_secret(source: Deployment, target: Deployment) -> bool:
     here, there = _tables_of(source), _tables_of(target)
     try:
         if here:
-            secret = here.read_secret(_SEAL)
+            secret = run_apart(here.read_secret(_SEAL))
         else:
             secret = _read_secret(_secret_file(source)) if _secret_file(source).exists() else None
         if secret is None:
             return True
-        kept = there.keep_secret(_SEAL, secret) if there else keep_secret(_secret_file(target), secret)
+        kept = run_apart(there.keep_secret(_SEAL, secret)) if there else keep_secret(_secret_file(target), secret)
     except OSError as error:
         raise _unusable(target, error) from error
     return kept == secret

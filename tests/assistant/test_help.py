@@ -61,6 +61,8 @@ def test_every_command_of_the_product_has_a_help_page() -> None:
             "threads",
             "hand-offs",
             "move",
+            "backup",
+            "restore",
             "show",
             "doctor",
             "eval",

@@ -11,8 +11,12 @@ import psycopg
 import pytest
 
 from adapters.storage.claims import FileClaims
+from assistant.deployment import deployment
+from assistant.visitors import Visit
+from assistant.wiring.access import keys_of, visitor_seal
 from tests.support.cli_helpers import QUESTION, Desk
 
+VISIT = Visit("0" * 32, 4_000_000_000)
 PERSON = "I want to talk to a person"
 
 
@@ -48,7 +52,14 @@ def test_conversations_go_to_a_server_and_back_with_all_that_belongs_to_them(
     assert (moved.code, moved.out.splitlines()[0]) == (0, "Moved: 3, there before: 0, left alone: 0.")
     assert look(server) == before == look(desk)
     again = json.loads(desk.here("move", "--to", database_url, "--json").out)
-    assert again == {"moved": [], "there": ["half", "one", "two"], "left": {}, "keys": 0, "same_visitors": True}
+    assert again == {
+        "moved": [],
+        "there": ["half", "one", "two"],
+        "left": {},
+        "keys": 0,
+        "differing_keys": [],
+        "same_visitors": True,
+    }
     # As if it had been broken off: the transcript is written last.
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(f"DELETE FROM guardian_{desk.folder.name}.turns WHERE thread_id = 'one'".encode())  # noqa: S608  # a name of ours
@@ -113,3 +124,78 @@ def test_a_storage_that_cannot_be_is_refused(desk: Desk, to: str, told: str) -> 
     assert refused.code != 0
     assert told in refused.err
     assert "→" in refused.err
+
+
+@pytest.mark.parametrize("kept_in", ["file", "server"])
+@pytest.mark.parametrize("restored_to", ["file", "server"])
+def test_a_backup_brings_everything_back_into_either_storage(
+    desk: Desk, database_url: str, tmp_path: Path, kept_in: str, restored_to: str
+) -> None:
+    """Conversations, hand-offs, keys, visitors and cases, from the file or a server, after all of it is gone."""
+    key = desk.here("keys", "add", "anna").out.splitlines()[0]
+    cookie = visitor_seal(deployment(environment=desk.environment)).sign(VISIT)
+    (desk.folder / "review_cases.jsonl").write_text('{"case": 1}\n', "utf-8")
+    before = look(desk)
+    if kept_in == "server":
+        assert desk.here("move", "--to", database_url).code == 0
+        desk = desk.having(GUARDIAN_DATABASE=database_url)
+    folder = tmp_path / "backups" / "monday"
+    done = desk.here("backup", str(folder))
+    assert (done.code, done.out.splitlines()[0]) == (0, "Moved: 3, there before: 0, left alone: 0.")
+    assert "keep it as safe" in done.out
+    assert {path.stat().st_mode & 0o077 for path in (folder, *folder.rglob("*"))} == {0}
+    desk.here("backup", str(folder)).complains(2, "already")
+    if kept_in == "server":
+        with psycopg.connect(database_url, autocommit=True) as connection:
+            connection.execute(f"DROP SCHEMA guardian_{desk.folder.name}, guardian CASCADE".encode())
+    (desk.folder / "review_cases.jsonl").unlink()
+    empty = desk.having(GUARDIAN_DATABASE=database_url if restored_to == "server" else "")
+    for path in (*desk.folder.glob("*.db*"), *desk.data.glob("*.json"), *desk.data.glob("*.key")):
+        path.unlink()
+    restored = empty.here("restore", str(folder), "--json")
+    assert restored.code == 0, restored
+    assert json.loads(restored.out)["moved"] == ["half", "one", "two"]
+    assert look(empty) == before
+    deployed = deployment(environment=empty.environment)
+    assert keys_of(deployed).caller(key) is not None
+    assert visitor_seal(deployed).read(cookie, 0) == VISIT
+    assert (desk.folder / "review_cases.jsonl").read_text("utf-8") == '{"case": 1}\n'
+    assert empty.here("threads", "resume", "half").code == 0
+
+
+def test_a_backup_that_was_broken_off_goes_on_and_is_not_restored_unnoticed(desk: Desk, tmp_path: Path) -> None:
+    """It says that it is incomplete until everything is in it; what it has may be restored by whoever says so."""
+    folder = tmp_path / "backup"
+    assert desk.here("backup", str(folder)).code == 0
+    manifest = folder / "backup.json"
+    manifest.write_text(manifest.read_text("utf-8").replace("true", "false"), "utf-8")
+    with closing(sqlite3.connect(folder / desk.folder.name / "threads.db")) as database, database:
+        database.execute("DELETE FROM turns WHERE thread_id = 'one'")
+    other = desk.copied(tmp_path / "other")
+    for path in other.folder.glob("*.db*"):
+        path.unlink()
+    other.here("restore", str(folder)).complains(2, "incomplete")
+    assert json.loads(other.here("restore", str(folder), "--incomplete", "--json").out)["moved"] == ["half", "two"]
+    again = json.loads(desk.here("backup", str(folder), "--json").out)
+    assert (again["moved"], again["there"]) == (["one"], ["half", "two"])
+    assert json.loads(other.here("restore", str(folder), "--json").out)["moved"] == ["one"]
+    assert look(other) == look(desk)
+
+
+def test_what_is_no_place_for_a_backup_and_no_backup_is_refused(desk: Desk, tmp_path: Path) -> None:
+    """A folder with something else, a file, a backup of another profile, a damaged manifest, nothing to keep."""
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "a.txt").write_text("mine", "utf-8")
+    desk.here("backup", str(tmp_path / "full")).complains(2, "not an empty folder")
+    desk.here("backup", str(tmp_path / "full" / "a.txt")).complains(2, "not an empty folder")
+    desk.here("restore", str(tmp_path / "full")).complains(2, "no backup")
+    desk.here("restore", str(tmp_path / "nowhere")).complains(2, "no backup")
+    assert desk.here("backup", str(tmp_path / "good")).code == 0
+    manifest = tmp_path / "good" / "backup.json"
+    manifest.write_text(manifest.read_text("utf-8").replace(desk.folder.name, "other"), "utf-8")
+    desk.here("restore", str(tmp_path / "good")).complains(2, "'other'")
+    manifest.write_text("{", "utf-8")
+    desk.here("restore", str(tmp_path / "good")).complains(2, "cannot be read")
+    bare = Desk(tmp_path / "bare", tmp_path, desk.profile)
+    bare.here("backup", str(tmp_path / "none")).complains(2, "no conversations")
+    assert not (tmp_path / "none").exists()

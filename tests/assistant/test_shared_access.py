@@ -5,6 +5,7 @@ New: no test of the file of keys says anything of other machines.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
@@ -17,6 +18,7 @@ import httpx
 import psycopg
 import pytest
 
+from adapters.storage import postgres_access
 from adapters.storage.postgres import PostgresDatabase, Server
 from adapters.storage.postgres_access import SCHEMA, AccessTables
 from assistant.deployment import deployment
@@ -30,7 +32,6 @@ from tests.support.cli_helpers import Desk
 from tests.support.web_server import Running, serve_deployment
 
 FAR = 4_000_000_000
-NO_FILE = Path("/nowhere/api_keys.json")
 
 
 @pytest.fixture
@@ -94,6 +95,9 @@ def test_a_server_whose_database_goes_lets_nobody_in(machines: tuple[Desk, Desk]
         said = httpx.get(f"{server.url}/v1/models", timeout=60, trust_env=False).json()["error"]
         assert "cannot do this now" in said["message"]
         assert status(server, path="/healthz") == 200
+        ready = httpx.get(f"{server.url}/readyz", timeout=60, trust_env=False)
+        assert ready.status_code == 503
+        assert any("API keys" in fault for fault in ready.json()["missing"])
     machines[1].here("keys", "list").complains(2, "The API keys in", "database")
     machines[1].here("serve", "--port", "0").complains(2, "cannot be used")
 
@@ -127,23 +131,25 @@ def test_keys_that_were_not_copied_to_the_database_leave_the_server_closed(
     server = desk.having(GUARDIAN_DATABASE=database_url)
     assert keys_of(deployment(environment=server.environment)).wanted
     for command in (["serve", "--port", "0"], ["keys", "list"]):
-        server.here(*command).complains(2, "api_keys.json", "guardian move")
+        server.here(*command).complains(2, "API keys have been used here", "guardian move")
     assert desk.here("move", "--to", database_url).code == 0
     assert keys_of(deployment(environment=server.environment)).caller(key) is not None
 
 
-def test_rows_that_are_deleted_do_not_open_a_running_server(database_url: str) -> None:
+def test_rows_that_are_deleted_do_not_open_a_running_server(tmp_path: Path, database_url: str) -> None:
     """Nor does a server that is restored without them: who asked for a key once goes on until it is started again."""
     now = [0.0]
     tables = AccessTables(Server(database_url, SCHEMA))
-    keys = SharedKeys(tables, NO_FILE, lambda: now[0])
+    keys = SharedKeys(tables, tmp_path / "api_keys.json", lambda: now[0])
     keys.add("anna", "user")
     assert keys.wanted
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("DELETE FROM guardian.api_keys")
     now[0] = 2.0
-    keys.refresh()
-    assert (keys.wanted, keys.all()) == (True, {})
+    asyncio.run(keys.refresh())
+    assert keys.wanted
+    with pytest.raises(ConfigError, match="have been used here"):
+        keys.all()
 
 
 def test_a_visitor_is_the_same_at_every_server(machines: tuple[Desk, Desk]) -> None:
@@ -157,37 +163,140 @@ def test_a_visitor_is_the_same_at_every_server(machines: tuple[Desk, Desk]) -> N
     assert not (machines[1].data / "visitors.key").exists()
 
 
-def test_keys_and_visitors_move_with_the_conversations_and_back(
+def names(desk: Desk) -> list[str]:
+    """Return the names of the keys that a server of this desk would let in."""
+    return sorted(keys_of(deployment(environment=desk.environment)).all())
+
+
+def test_keys_and_visitors_move_there_and_back_and_what_was_removed_stays_so(
     library: Desk, tmp_path: Path, database_url: str
 ) -> None:
-    """What was removed meanwhile does not come back; a secret that is already there stays, and that is said."""
+    """Whatever is removed, made or replaced in between, where it happens to be in force, holds after the next move, too."""
     desk = library.copied(tmp_path / "a")
-    plain, server = deployment(environment=desk.environment), desk.having(GUARDIAN_DATABASE=database_url)
-    kept, gone = (desk.here("keys", "add", name).out.splitlines()[0] for name in ("anna", "boris"))
+    server = desk.having(GUARDIAN_DATABASE=database_url)
+    kept, gone, old = (desk.here("keys", "add", name).out.splitlines()[0] for name in ("anna", "boris", "clara"))
     visit = begin_visit(FAR)
-    cookie = visitor_seal(plain).sign(visit)
+    cookie = visitor_seal(deployment(environment=desk.environment)).sign(visit)
     moved = json.loads(desk.here("move", "--to", database_url, "--json").out)
-    assert (moved["keys"], moved["same_visitors"]) == (2, True)
-    shared = keys_of(deployment(environment=server.environment))
-    assert shared.caller(kept) is not None
-    assert shared.caller(gone) is not None
+    assert (moved["keys"], moved["differing_keys"], moved["same_visitors"]) == (3, [], True)
+    assert names(server) == ["anna", "boris", "clara"]
     assert visitor_seal(deployment(environment=server.environment)).read(cookie, 0) == visit
+    # Whoever forgets the variable is told so, and nobody gets in.
+    for command in (["keys", "remove", "anna"], ["keys", "add", "dora"], ["serve", "--port", "0"]):
+        desk.here(*command).complains(2, "have been moved to PostgreSQL", "GUARDIAN_DATABASE")
     assert server.here("keys", "remove", "boris").code == 0
-    again = desk.here("move", "--to", database_url)
-    assert "API keys" not in again.out
-    assert keys_of(deployment(environment=server.environment)).caller(gone) is None
+    assert server.here("move", "--to", "file").code == 0
+    assert names(desk) == ["anna", "clara"]
+    assert keys_of(deployment(environment=desk.environment)).caller(gone) is None
+    assert desk.here("keys", "remove", "anna").code == 0
+    assert desk.here("keys", "remove", "clara").code == 0
+    new = desk.here("keys", "add", "clara").out.splitlines()[0]
+    desk.here("keys", "add", "dora")
+    assert json.loads(desk.here("move", "--to", database_url, "--json").out)["keys"] == 2
+    assert names(server) == ["clara", "dora"]
+    found = keys_of(deployment(environment=server.environment))
+    assert [found.caller(key) is not None for key in (kept, gone, old, new)] == [False, False, False, True]
+    assert server.here("move", "--to", "file").code == 0
+    assert names(desk) == ["clara", "dora"]
 
-    back = library.copied(tmp_path / "b").having(GUARDIAN_DATABASE=database_url)
-    assert back.here("move", "--to", "file").code == 0
-    own = Keys(back.data / "api_keys.json")
-    assert [*own.all()] == ["anna"]
-    assert own.caller(kept) is not None
-    assert visitor_seal(deployment(environment=back.having(GUARDIAN_DATABASE="").environment)).read(cookie, 0) == visit
 
-    stranger = library.copied(tmp_path / "c")
-    visitor_seal(deployment(environment=stranger.environment))
-    stranger.here("keys", "add", "clara")
-    assert "begin anew" in stranger.here("move", "--to", database_url).out
+def test_a_second_machine_adds_its_keys_and_is_told_of_one_with_the_same_name(
+    library: Desk, tmp_path: Path, database_url: str
+) -> None:
+    """Nothing is lost in silence: the keys of that machine stay in its file until one of the two is removed."""
+    one, other = library.copied(tmp_path / "a"), library.copied(tmp_path / "b")
+    one.here("keys", "add", "anna")
+    mine = other.here("keys", "add", "anna").out.splitlines()[0]
+    other.here("keys", "add", "boris")
+    for desk in (one, other):
+        visitor_seal(deployment(environment=desk.environment))
+    assert one.here("move", "--to", database_url).code == 0
+    second = other.here("move", "--to", database_url)
+    assert second.code == 1
+    assert "anna: the other storage has another API key" in second.out
+    assert "start over" in second.out
+    server = other.having(GUARDIAN_DATABASE=database_url)
+    assert names(server) == ["anna", "boris"]
+    assert server.here("keys", "remove", "anna").code == 0
+    assert other.here("keys", "list").code == 0
+    again = other.here("move", "--to", database_url)
+    assert again.code == 1
+    assert other.here("keys", "remove", "anna").code == 0
+    assert other.here("move", "--to", database_url).code == 0
+    assert names(server) == ["boris"]
+    assert keys_of(deployment(environment=server.environment)).caller(mine) is None
+
+
+def test_a_database_that_has_lost_the_keys_lets_nobody_in(machines: tuple[Desk, Desk], database_url: str) -> None:
+    """Each machine remembers that there were some: another database, or half a backup, does not open the server."""
+    machines[0].here("keys", "add", "anna")
+    assert keys_of(deployment(environment=machines[1].environment)).wanted
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA guardian CASCADE")
+    for desk in machines:
+        desk.here("serve", "--port", "0").complains(2, "API keys have been used here")
+    (machines[1].data / "api_keys.moved.json").unlink()
+    assert not keys_of(deployment(environment=machines[1].environment)).wanted
+
+
+def test_a_row_that_is_no_key_lets_nobody_in_and_is_named(machines: tuple[Desk, Desk], database_url: str) -> None:
+    """The database refuses most of them; of what gets in all the same, no value is shown."""
+    machines[0].here("keys", "list")
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        with pytest.raises(psycopg.errors.CheckViolation):
+            connection.execute("INSERT INTO guardian.api_keys VALUES ('hand', 'ABC', 'user', 60)")
+        connection.execute("ALTER TABLE guardian.api_keys DROP CONSTRAINT api_keys_sha256_check")
+        connection.execute("INSERT INTO guardian.api_keys VALUES ('hand', 'ABC', 'user', 60)")
+    said = machines[0].here("keys", "list")
+    said.complains(2, "'hand'", "guardian.api_keys")
+    assert "ABC" not in said.err
+
+
+def test_a_user_who_may_make_no_schema_uses_the_one_that_was_made(
+    library: Desk, tmp_path: Path, database_url: str
+) -> None:
+    """An administrator makes both schemas for the user, who owns them and nothing else."""
+    name = f"limited_{tmp_path.name[-8:]}".lower()
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {name} LOGIN".encode())
+        for schema in ("guardian", f"guardian_{library.folder.name}"):
+            connection.execute(f"CREATE SCHEMA {schema} AUTHORIZATION {name}".encode())
+        connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    desk = library.copied(tmp_path / "a").having(GUARDIAN_DATABASE=database_url.replace("postgres:@", f"{name}@"))
+    assert desk.here("keys", "add", "anna").code == 0
+    assert desk.here("threads", "list").code == 0
+
+
+async def test_a_database_that_hangs_is_waited_for_once_and_not_for_ever(
+    tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever waits shares one reading and its end; whoever comes after a failure is refused at once, until it is tried again."""
+    now = [0.0]
+    tables = AccessTables(Server(database_url, SCHEMA))
+    keys = SharedKeys(tables, tmp_path / "api_keys.json", lambda: now[0])
+    await keys.refresh()
+    now[0] = 5.0
+    monkeypatch.setattr(postgres_access, "_DEADLINE_S", 0.3)
+    asked: list[int] = []
+    listed = tables.list_keys
+
+    async def list_keys() -> list[tuple[str, str, str, int]]:
+        asked.append(1)
+        return await listed()
+
+    monkeypatch.setattr(tables, "list_keys", list_keys)
+    with psycopg.connect(database_url) as connection:
+        connection.execute("LOCK TABLE guardian.api_keys IN ACCESS EXCLUSIVE MODE")
+        failed = await asyncio.gather(*(keys.refresh() for _ in range(20)), return_exceptions=True)
+        assert [type(error) for error in failed] == [ConfigError] * 20
+        assert "does not answer" in str(failed[0])
+        with pytest.raises(ConfigError):
+            await keys.refresh()
+        assert len(asked) == 1
+    now[0] = 7.0
+    monkeypatch.setattr(postgres_access, "_DEADLINE_S", 8.0)
+    await keys.refresh()
+    assert (len(asked), keys.fresh) == (2, True)
 
 
 def test_that_keys_are_needed_moves_even_if_there_are_none(library: Desk, tmp_path: Path, database_url: str) -> None:
@@ -223,7 +332,7 @@ def test_a_limit_holds_over_all_servers_together(machines: tuple[Desk, Desk]) ->
 
 async def test_requests_that_are_over_make_room_and_names_are_hashes(database_url: str) -> None:
     """What one sender of several has used up refuses all, and counts for none; the table knows no name and no address."""
-    AccessTables(Server(database_url, SCHEMA)).list_keys()
+    await AccessTables(Server(database_url, SCHEMA)).list_keys()
     database = await PostgresDatabase.open(Server(database_url, "guardian_any"))
     try:
         rates = SharedRates(database)
@@ -252,7 +361,7 @@ def test_of_servers_that_begin_at_once_one_makes_the_tables(database_url: str) -
     def begin(number: int) -> bytes:
         tables = AccessTables(Server(database_url, SCHEMA))
         barrier.wait(30)
-        return tables.keep_secret("one", bytes([number]))
+        return asyncio.run(tables.keep_secret("one", bytes([number])))
 
     with ThreadPoolExecutor(6) as pool:
         assert len(set(pool.map(begin, range(6)))) == 1
@@ -260,25 +369,26 @@ def test_of_servers_that_begin_at_once_one_makes_the_tables(database_url: str) -
 
 def test_tables_of_another_version_are_left_alone(database_url: str) -> None:
     """Whoever wrote them knows more, or less, of them."""
-    AccessTables(Server(database_url, SCHEMA)).list_keys()
+    asyncio.run(AccessTables(Server(database_url, SCHEMA)).list_keys())
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("UPDATE guardian.schema_version SET version = 7")
     with pytest.raises(ConfigError, match="version 7") as caught:
-        AccessTables(Server(database_url, SCHEMA)).list_keys()
+        asyncio.run(AccessTables(Server(database_url, SCHEMA)).list_keys())
     assert caught.value.way_out
 
 
-def test_keys_are_read_again_only_when_they_have_become_stale(database_url: str) -> None:
+def test_keys_are_read_again_only_when_they_have_become_stale(tmp_path: Path, database_url: str) -> None:
     """However many requests come: the database is asked once a second."""
     now = [0.0]
     tables = AccessTables(Server(database_url, SCHEMA))
-    keys, others = SharedKeys(tables, NO_FILE, lambda: now[0]), SharedKeys(tables, NO_FILE)
+    keys, others = SharedKeys(tables, tmp_path / "a.json", lambda: now[0]), SharedKeys(tables, tmp_path / "b.json")
     assert not keys.wanted
     key = others.add("anna", "user")
-    keys.refresh()
+    now[0] = 0.9
+    asyncio.run(keys.refresh())
     assert keys.caller(key) is None
-    now[0] = 2.0
+    now[0] = 1.1
     assert not keys.fresh
-    keys.refresh()
+    asyncio.run(keys.refresh())
     assert keys.fresh
     assert keys.caller(key) is not None
