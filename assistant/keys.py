@@ -113,8 +113,9 @@ class Keys:
         if not _may_be_there(self.path):
             if _may_be_there(self.moved):
                 raise ConfigError(
-                    "The API keys have been moved to PostgreSQL.",
-                    "Set GUARDIAN_DATABASE, or bring them back: guardian move --to file.",
+                    f"The API keys are in PostgreSQL, as {self.moved.name} says, and GUARDIAN_DATABASE is not set.",
+                    "Set it; or set it and bring them back: guardian move --to file. To serve without keys, delete "
+                    f"{self.moved.name}.",
                 )
             return {}
         try:
@@ -203,7 +204,15 @@ class Keys:
         Raises:
             ConfigError: They cannot be read.
         """
-        return _read(self.moved) if _may_be_there(self.moved) else {}
+        if not _may_be_there(self.moved):
+            return {}
+        try:
+            return _read(self.moved)
+        except ConfigError as error:
+            raise ConfigError(
+                f"{self.moved.name} cannot be read, which says what was moved before.",
+                "Restore it; or delete it, move the keys, and look through `guardian keys list` for keys that were removed.",
+            ) from error
 
     def keep_base(self, keys: Mapping[str, Key]) -> None:
         """Note that these keys are the same here and on the server."""
@@ -255,11 +264,12 @@ class SharedKeys(Keys):
         if self.fresh:
             return
         if self._failed is not None and self._clock() - self._failed[0] < STALE_S:
-            raise self._failed[1]
+            raise ConfigError(self._failed[1].message, self._failed[1].way_out)
         # However many wait, the server is asked once; whoever gives up ends nothing for the others.
         loop = asyncio.get_running_loop()
         if self._reading is None or self._reading[0] is not loop or self._reading[1].done():
             self._reading = loop, loop.create_task(self._read())
+            self._reading[1].add_done_callback(_look_at_end)
         await asyncio.shield(self._reading[1])
 
     async def _read(self) -> None:
@@ -333,66 +343,106 @@ class SharedKeys(Keys):
             self._take_in(run_apart(self._tables.list_keys()))
 
 
-def copy_keys(source: Keys, target: Keys) -> int:
-    """Copy the keys whose names the target does not know, and return how many these were.
+def _look_at_end(reading: asyncio.Task[None]) -> None:
+    # Of a reading that fails when nobody waits any more, nothing is said: the next request tells it.
+    if not reading.cancelled():
+        reading.exception()
+
+
+def copy_keys(source: Keys, target: Keys) -> int | None:
+    """Copy the keys to where there have never been any.
+
+    Returns:
+        How many they are; `None` if keys are used in the target, and nothing was copied.
 
     Raises:
         ConfigError: The keys of either cannot be read or written.
     """
-    known = target.listed()
+    found = source.all()
+    if target.wanted:
+        return None if source.wanted else 0
     if source.wanted:
         target.require()
-    return sum(target.put(name, key) for name, key in source.listed().items() if key is not None and name not in known)
+    return sum(target.put(name, key) for name, key in found.items())
 
 
 def move_keys(source: Keys, target: Keys) -> tuple[int, list[str]]:
-    """Move the keys between a data folder and a server, so that no key that was removed in one comes back from the other.
+    """Move the keys between a data folder and a server, or two servers.
+
+    They are in force in one place. What was removed or replaced in either since they were last moved stays so, and what was
+    changed in both, or stands in both under one name, is left to people.
 
     Returns:
-        How many keys the target has got, and the names of those that it has another key of. If there are any, the keys stay.
+        How many keys the target has got, and the names that are left to people: if there are any, nothing was moved.
 
     Raises:
         ConfigError: The keys of either cannot be read or written.
     """
     if isinstance(target, SharedKeys):
         return _move_to_server(source, target)
-    live = {name: key for name, key in source.listed().items() if key is not None}
-    own, base = target.listed(), target.base()
-    differing = [name for name, key in own.items() if name not in base and live.get(name, key) != key]
-    if differing or not source.listed():
+    rows = source.listed()
+    if not rows:
+        return 0, []
+    live = {name: key for name, key in rows.items() if key is not None}
+    in_force = _may_be_there(target.path)
+    own = {name: key for name, key in target.listed().items() if key is not None}
+    agreed, differing = merge_keys(own, target.base(), rows) if in_force else (live, [])
+    if differing:
         return 0, differing
-    kept = {name: key for name, key in own.items() if key is not None and name not in base and name not in live}
-    target.replace(live | kept)
+    # In this order: whoever ends it in between finds the server's changes again.
+    target.replace(agreed)
     target.keep_base(live)
-    return sum(own.get(name) != key for name, key in live.items()), []
+    return sum(own.get(name) != key for name, key in agreed.items()), []
 
 
 def _move_to_server(source: Keys, target: SharedKeys) -> tuple[int, list[str]]:
-    own, base, there = source.listed(), source.base(), target.listed()
-    if not _may_be_there(source.path):
+    from_file = not isinstance(source, SharedKeys)
+    if from_file and not _may_be_there(source.path):
         return 0, []
-    target.require()
+    own, rows = source.all(), target.listed()
+    base: Mapping[str, Key] = source.base() if from_file else {}
+    agreed, differing = merge_keys(own, base, rows)
+    if differing:
+        return 0, differing
+    if from_file:
+        # Before anything is given: what was given is known as such, however this ends.
+        source.keep_base({**base, **own})
+    if source.wanted:
+        target.require()
+    changed = {name: agreed.get(name) for name in {*own, *base} if agreed.get(name) != rows.get(name)}
+    for name, key in changed.items():
+        target.take(name)
+        if key is not None:
+            target.put(name, key)
+    if from_file:
+        source.retire()
+    return sum(key is not None for key in changed.values()), []
+
+
+def merge_keys(
+    own: Mapping[str, Key], base: Mapping[str, Key], rows: Mapping[str, Key | None]
+) -> tuple[dict[str, Key], list[str]]:
+    """Return the keys that follow from a file and a server, and the names of which this cannot be told.
+
+    Args:
+        own: Those of the file.
+        base: Those that were alike in both when they were last moved.
+        rows: Those of the server; `None` for one that was removed there.
+    """
+    agreed: dict[str, Key] = {}
     differing: list[str] = []
-    given = 0
-    for name in base:
-        if name not in own and there.get(name) == base[name]:
-            target.take(name)  # removed here since
-    for name, key in own.items():
-        theirs = there.get(name)
-        if key is None or theirs == key:
-            continue
-        if name in base:
-            if theirs != base[name]:
-                continue  # removed or replaced there since
-            target.take(name)  # replaced here since
-        elif name in there:
+    for name in sorted({*own, *base, *rows}):
+        mine, before, theirs = own.get(name), base.get(name), rows.get(name)
+        if name not in rows or (before is not None and before == theirs):
+            key = mine  # it never came there, or only the file has changed
+        elif mine in (before, theirs):
+            key = theirs  # only the server has changed, or nothing
+        else:
             differing.append(name)
             continue
-        target.put(name, key)
-        given += 1
-    if not differing:
-        source.retire()
-    return given, differing
+        if key is not None:
+            agreed[name] = key
+    return agreed, differing
 
 
 def key_in(headers: Mapping[str, str]) -> str:

@@ -89,11 +89,12 @@ class AccessTables:
                 f"The API keys in {self.place} cannot be used: the server does not answer within {_DEADLINE_S:g} s."
             )
             raise ConfigError(message, "See that the server is not stopped or overloaded.") from None
-        except (ThreadError, ConstraintError) as error:
-            message = str(error).replace("The conversations in", "The API keys in", 1)
+        except ThreadError as error:
+            message = error.message.replace("The conversations in", "The API keys in", 1)
             # What follows the semicolon is about turns.
-            way_out = (getattr(error, "way_out", "") or "").partition(";")[0].rstrip(".")
-            raise ConfigError(message, f"{way_out}.") from None
+            raise ConfigError(message, f"{error.way_out.partition(';')[0].rstrip('.')}.") from None
+        except ConstraintError as error:
+            raise ConfigError(f"{self.place} refuses this: {error}.", "Correct it.") from None
 
 
 async def _make_tables(connection: Connection, server: Server) -> None:

@@ -42,7 +42,9 @@ def print_copied(copied: Copied, following: str, *, as_json: bool) -> int:
         print(say["move_left"].format(thread=thread, why=say[f"move_{why}"]))
     counts = {name: len(found) for name, found in vars(conversations).items()}
     print(say["move_done"].format(**counts))
-    if copied.keys:
+    if copied.keys is None:
+        print(say["backup_keys_stay"])
+    elif copied.keys:
         print(say["move_keys"].format(count=copied.keys))
     for name in copied.differing:
         print(say["move_key_differs"].format(name=name))

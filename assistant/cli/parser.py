@@ -348,15 +348,15 @@ def _backups(commands: _Commands) -> None:
             "copy conversations, hand-offs, API keys and reviewers' cases into a folder, also while serving",
             "backups/monday",
             (
-                "The folder must be empty, or hold a backup that was broken off. The exit code is 1 if conversations were in\n"
-                "use for a minute and left alone; give the command again for those."
+                "The folder must be empty, and holds one profile. The exit code is 1 if conversations were in\n"
+                "use for a minute and left alone: the backup is incomplete then."
             ),
         ),
         "restore": (
             "copy a backup back, to where the settings say",
             "backups/monday",
             (
-                "What is there already stays as it is: it is made for an empty storage. The exit code is 1 if conversations\n"
+                "What is there already stays as it is, keys included: it is made for an empty storage. The exit code is 1 if conversations\n"
                 "were left alone."
             ),
         ),

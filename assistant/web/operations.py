@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from assistant.config.settings import ServerSettings
+    from assistant.keys import Keys
+
+_READ_S: Final = 2.0
+"""How long readiness waits for the keys, in seconds."""
 
 router = APIRouter(tags=["operations"])
 
@@ -59,9 +64,13 @@ async def healthz() -> Health:
 async def readyz(request: Request, service: Served) -> JSONResponse:
     """Report whether questions can be answered: 200, or 503 with what is missing. Needs no key."""
     missing = await service.missing()
+    keys: Keys = request.app.state.callers.keys
     try:
-        await request.app.state.callers.keys.refresh()
-    except GuardianError:
+        async with asyncio.timeout(_READ_S):
+            await keys.refresh()
+        if keys.wanted:
+            keys.all()
+    except (GuardianError, TimeoutError):
         missing.append("the API keys cannot be read: `guardian keys list` says why")
     resting = {purpose: ceil(seconds) for purpose, seconds in service.list_resting().items()}
     told = Readiness(ready=not missing, missing=missing, resting=resting)

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from assistant.keys import copy_keys, move_keys
 from assistant.turns.moving import Moved, Store, move_all
 from assistant.wiring.access import copy_secret, keys_of
-from assistant.wiring.storage import claims_of, hand_offs_place, has_conversations, open_database, open_saver
+from assistant.wiring.storage import (
+    claims_of,
+    hand_offs_place,
+    has_conversations,
+    has_hand_offs,
+    open_database,
+    open_saver,
+)
 
 if TYPE_CHECKING:
     from assistant.deployment import Deployment
@@ -22,13 +29,13 @@ class Copied:
 
     Attributes:
         conversations: What became of each.
-        keys: The number of API keys that the target has got.
+        keys: The number of API keys that the target has got; `None` if it has keys of its own, which stay as they are.
         differing: Names that both have another API key of. If there are any, the keys stay where they are.
         same_visitors: Whether the target knows the visitors of the source.
     """
 
     conversations: Moved
-    keys: int
+    keys: int | None
     differing: list[str]
     same_visitors: bool
 
@@ -55,7 +62,7 @@ async def copy_deployment(
     own, other = keys_of(source), keys_of(target)
     keys, differing = move_keys(own, other) if moving else (copy_keys(own, other), [])
     same_visitors = copy_secret(source, target)
-    if not has_conversations(source):
+    if not has_conversations(source) and not has_hand_offs(source):
         return Copied(Moved(), keys, differing, same_visitors)
     async with _open(source) as here, _open(target) as there:
         return Copied(await move_all(here, there, on_step, wait_s), keys, differing, same_visitors)

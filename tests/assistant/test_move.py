@@ -163,23 +163,57 @@ def test_a_backup_brings_everything_back_into_either_storage(
     assert empty.here("threads", "resume", "half").code == 0
 
 
-def test_a_backup_that_was_broken_off_goes_on_and_is_not_restored_unnoticed(desk: Desk, tmp_path: Path) -> None:
-    """It says that it is incomplete until everything is in it; what it has may be restored by whoever says so."""
+def test_a_backup_that_was_broken_off_is_not_restored_unnoticed(desk: Desk, tmp_path: Path) -> None:
+    """Nor gone on with, as what was deleted since would stay in it; what it has may be restored by whoever says so."""
     folder = tmp_path / "backup"
     assert desk.here("backup", str(folder)).code == 0
     manifest = folder / "backup.json"
     manifest.write_text(manifest.read_text("utf-8").replace("true", "false"), "utf-8")
-    with closing(sqlite3.connect(folder / desk.folder.name / "threads.db")) as database, database:
-        database.execute("DELETE FROM turns WHERE thread_id = 'one'")
     other = desk.copied(tmp_path / "other")
     for path in other.folder.glob("*.db*"):
         path.unlink()
     other.here("restore", str(folder)).complains(2, "incomplete")
-    assert json.loads(other.here("restore", str(folder), "--incomplete", "--json").out)["moved"] == ["half", "two"]
-    again = json.loads(desk.here("backup", str(folder), "--json").out)
-    assert (again["moved"], again["there"]) == (["one"], ["half", "two"])
-    assert json.loads(other.here("restore", str(folder), "--json").out)["moved"] == ["one"]
+    desk.here("backup", str(folder)).complains(2, "an incomplete backup", "Delete it")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert json.loads(other.here("restore", str(folder), "--incomplete", "--json").out)["moved"] == [
+        "half",
+        "one",
+        "two",
+    ]
     assert look(other) == look(desk)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert not [*other.data.glob(".restore-*")]
+
+
+def test_a_backup_brings_no_key_to_where_keys_are_in_use(desk: Desk, tmp_path: Path) -> None:
+    """A key that was removed since the backup stays removed there; in an empty storage it is back, as the handbook says."""
+    key = desk.here("keys", "add", "anna").out.splitlines()[0]
+    assert desk.here("backup", str(tmp_path / "backup")).code == 0
+    assert desk.here("keys", "remove", "anna").code == 0
+    assert "none were restored" in desk.here("restore", str(tmp_path / "backup")).out
+    assert keys_of(deployment(environment=desk.environment)).caller(key) is None
+
+
+def test_hand_offs_are_backed_up_without_a_conversation(desk: Desk, tmp_path: Path) -> None:
+    """As they are kept where LangGraph's own server holds the conversations."""
+    for path in desk.folder.glob("threads.db*"):
+        path.unlink()
+    waiting = json.loads(desk.here("hand-offs", "list", "--json").out)
+    assert waiting
+    assert desk.here("backup", str(tmp_path / "backup")).code == 0
+    for path in desk.folder.glob("*.db*"):
+        path.unlink()
+    assert desk.here("restore", str(tmp_path / "backup")).code == 0
+    assert json.loads(desk.here("hand-offs", "list", "--json").out) == waiting
+
+
+def test_a_backup_is_not_made_of_keys_that_have_gone_to_a_database(
+    desk: Desk, database_url: str, tmp_path: Path
+) -> None:
+    """Whoever forgets the variable would keep an old state, and no keys."""
+    desk.here("keys", "add", "anna")
+    assert desk.here("move", "--to", database_url).code == 0
+    desk.here("backup", str(tmp_path / "backup")).complains(2, "GUARDIAN_DATABASE is not set")
 
 
 def test_what_is_no_place_for_a_backup_and_no_backup_is_refused(desk: Desk, tmp_path: Path) -> None:

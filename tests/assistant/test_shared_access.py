@@ -22,7 +22,7 @@ from adapters.storage import postgres_access
 from adapters.storage.postgres import PostgresDatabase, Server
 from adapters.storage.postgres_access import SCHEMA, AccessTables
 from assistant.deployment import deployment
-from assistant.keys import Keys, SharedKeys
+from assistant.keys import Key, Keys, SharedKeys, merge_keys, move_keys
 from assistant.visitors import VisitorSeal, begin_visit
 from assistant.web.limits import WRONG_KEYS
 from assistant.web.rates import Quota, SharedRates
@@ -183,7 +183,7 @@ def test_keys_and_visitors_move_there_and_back_and_what_was_removed_stays_so(
     assert visitor_seal(deployment(environment=server.environment)).read(cookie, 0) == visit
     # Whoever forgets the variable is told so, and nobody gets in.
     for command in (["keys", "remove", "anna"], ["keys", "add", "dora"], ["serve", "--port", "0"]):
-        desk.here(*command).complains(2, "have been moved to PostgreSQL", "GUARDIAN_DATABASE")
+        desk.here(*command).complains(2, "GUARDIAN_DATABASE is not set")
     assert server.here("keys", "remove", "boris").code == 0
     assert server.here("move", "--to", "file").code == 0
     assert names(desk) == ["anna", "clara"]
@@ -203,7 +203,7 @@ def test_keys_and_visitors_move_there_and_back_and_what_was_removed_stays_so(
 def test_a_second_machine_adds_its_keys_and_is_told_of_one_with_the_same_name(
     library: Desk, tmp_path: Path, database_url: str
 ) -> None:
-    """Nothing is lost in silence: the keys of that machine stay in its file until one of the two is removed."""
+    """Nothing of it is moved until one of the two is removed; so nothing is lost in silence, and nothing stays behind."""
     one, other = library.copied(tmp_path / "a"), library.copied(tmp_path / "b")
     one.here("keys", "add", "anna")
     mine = other.here("keys", "add", "anna").out.splitlines()[0]
@@ -216,15 +216,109 @@ def test_a_second_machine_adds_its_keys_and_is_told_of_one_with_the_same_name(
     assert "anna: the other storage has another API key" in second.out
     assert "start over" in second.out
     server = other.having(GUARDIAN_DATABASE=database_url)
-    assert names(server) == ["anna", "boris"]
+    assert names(server) == ["anna"]
     assert server.here("keys", "remove", "anna").code == 0
-    assert other.here("keys", "list").code == 0
-    again = other.here("move", "--to", database_url)
-    assert again.code == 1
+    assert other.here("move", "--to", database_url).code == 1
+    assert server.here("move", "--to", "file").code == 1
+    assert names(other) == ["anna", "boris"]
     assert other.here("keys", "remove", "anna").code == 0
     assert other.here("move", "--to", database_url).code == 0
     assert names(server) == ["boris"]
     assert keys_of(deployment(environment=server.environment)).caller(mine) is None
+
+
+def test_a_move_that_is_given_again_brings_no_removed_key_back(
+    library: Desk, tmp_path: Path, database_url: str
+) -> None:
+    """Whichever way, and after whatever was removed or replaced where the keys are in force now."""
+    desk = library.copied(tmp_path / "a")
+    server = desk.having(GUARDIAN_DATABASE=database_url)
+    for name in ("anna", "boris"):
+        desk.here("keys", "add", name)
+    assert desk.here("move", "--to", database_url).code == 0
+    assert server.here("move", "--to", "file").code == 0
+    desk.here("keys", "remove", "anna")
+    desk.here("keys", "remove", "boris")
+    new = desk.here("keys", "add", "boris").out.splitlines()[0]
+    assert server.here("move", "--to", "file").code == 0
+    assert names(desk) == ["boris"]
+    assert keys_of(deployment(environment=desk.environment)).caller(new) is not None
+
+
+def test_a_move_that_cannot_leave_the_file_gives_nothing(
+    library: Desk, tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And one that ends before the file is left knows afterwards what it gave: what is removed meanwhile is removed there."""
+    desk = library.copied(tmp_path / "a")
+    server = desk.having(GUARDIAN_DATABASE=database_url)
+    for name in ("anna", "boris"):
+        desk.here("keys", "add", name)
+
+    def fail(_: Keys, __: object = None) -> None:
+        raise OSError("read-only")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Keys, "keep_base", fail)
+        with pytest.raises(OSError, match="read-only"):
+            move_keys(keys_of(deployment(environment=desk.environment)), shared_keys(server))
+    assert not shared_keys(server).listed()
+    with monkeypatch.context() as patched:
+        patched.setattr(Keys, "retire", fail)
+        with pytest.raises(OSError, match="read-only"):
+            move_keys(keys_of(deployment(environment=desk.environment)), shared_keys(server))
+    desk.here("keys", "remove", "anna")
+    assert desk.here("move", "--to", database_url).code == 0
+    assert names(server) == ["boris"]
+
+
+def shared_keys(desk: Desk) -> SharedKeys:
+    found = keys_of(deployment(environment=desk.environment))
+    assert isinstance(found, SharedKeys)
+    return found
+
+
+def test_keys_move_from_one_database_to_another(
+    machines: tuple[Desk, Desk], library: Desk, tmp_path: Path, postgres_server: str
+) -> None:
+    """A machine that has never used keys is as closed with the new database as with the old one."""
+    key = machines[0].here("keys", "add", "anna").out.splitlines()[0]
+    name = f"next_{tmp_path.name[-6:]}".lower()
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    url = postgres_server.replace("@/postgres", f"@/{name}")
+    assert json.loads(machines[0].here("move", "--to", url, "--json").out)["keys"] == 1
+    fresh = library.copied(tmp_path / "fresh").having(GUARDIAN_DATABASE=url)
+    assert keys_of(deployment(environment=fresh.environment)).caller(key) is not None
+
+
+KEY, OTHER, THIRD = (Key(sha256=digit * 64, role="user") for digit in "abc")
+
+
+@pytest.mark.parametrize(
+    ("own", "base", "rows", "agreed"),
+    [
+        ({"k": KEY}, {}, {}, {"k": KEY}),  # made in the file
+        ({}, {}, {"k": KEY}, {"k": KEY}),  # made on the server
+        ({"k": KEY}, {"k": KEY}, {}, {"k": KEY}),  # noted, and never given
+        ({"k": KEY}, {"k": KEY}, {"k": KEY}, {"k": KEY}),
+        ({}, {"k": KEY}, {"k": KEY}, {}),  # removed in the file
+        ({"k": KEY}, {"k": KEY}, {"k": None}, {}),  # removed on the server
+        ({"k": OTHER}, {"k": KEY}, {"k": KEY}, {"k": OTHER}),  # replaced in the file
+        ({"k": KEY}, {"k": KEY}, {"k": OTHER}, {"k": OTHER}),  # replaced on the server
+        ({}, {}, {"k": None}, {}),
+        ({"k": OTHER}, {"k": KEY}, {"k": OTHER}, {"k": OTHER}),  # the same in both
+        ({"k": KEY}, {}, {"k": OTHER}, None),
+        ({"k": KEY}, {}, {"k": None}, None),
+        ({"k": OTHER}, {"k": KEY}, {"k": None}, None),
+        ({}, {"k": KEY}, {"k": OTHER}, None),
+        ({"k": OTHER}, {"k": KEY}, {"k": THIRD}, None),
+    ],
+)
+def test_what_changed_on_one_side_holds_and_what_changed_on_both_is_left_to_people(
+    own: dict[str, Key], base: dict[str, Key], rows: dict[str, Key | None], agreed: dict[str, Key] | None
+) -> None:
+    """All ways in which a file, a server, and what was alike in both can differ in one name."""
+    assert merge_keys(own, base, rows) == ((agreed, []) if agreed is not None else ({}, ["k"]))
 
 
 def test_a_database_that_has_lost_the_keys_lets_nobody_in(machines: tuple[Desk, Desk], database_url: str) -> None:

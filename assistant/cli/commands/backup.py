@@ -11,6 +11,7 @@ import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -21,7 +22,7 @@ from assistant.config.settings import StorageSettings
 from assistant.deployment import Deployment, deployment
 from assistant.turns.progress import own_language, phrases
 from assistant.wiring.access import keys_of
-from assistant.wiring.storage import has_conversations, name_storage
+from assistant.wiring.storage import has_conversations, has_hand_offs, name_storage
 from contracts.errors import InputError
 
 MANIFEST: Final = "backup.json"
@@ -52,9 +53,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _back_up(deployed: Deployment, folder: Path, options: argparse.Namespace) -> int:
-    if not has_conversations(deployed) and not keys_of(deployed).wanted:
+    kept = has_conversations(deployed) or has_hand_offs(deployed) or deployed.review_cases_file.exists()
+    if not kept and not keys_of(deployed).wanted:
         raise InputError(f"There are no conversations in {name_storage(deployed)}.", "Nothing has to be backed up.")
-    manifest = _begin(deployed, folder)
+    _make_empty(folder)
+    manifest = _Manifest(profile=deployed.profile.name, begun=datetime.now(UTC).isoformat(timespec="seconds"))
+    _write(folder, manifest)
     target = _data_folder(deployed, folder)
     copied = copy_with_progress(deployed, target, _WAIT_S)
     _copy_cases(deployed, target)
@@ -79,33 +83,32 @@ def _restore(deployed: Deployment, folder: Path, options: argparse.Namespace) ->
             "The backup is incomplete: it was broken off, or conversations were in use.",
             "Restore another one, or what is there of it: --incomplete.",
         )
-    source = _data_folder(deployed, folder)
-    copied = copy_with_progress(source, deployed, _WAIT_S)
-    _copy_cases(source, deployed)
-    shutil.rmtree(source.locks_folder, ignore_errors=True)
+    make_folder(deployed.settings.data.folder)
+    # A backup may lie where nothing can be written, and databases are opened by writing beside them.
+    with TemporaryDirectory(prefix=".restore-", dir=deployed.settings.data.folder) as place:
+        copy = shutil.copytree(folder, Path(place) / "backup")
+        source = _data_folder(deployed, copy)
+        copied = copy_with_progress(source, deployed, _WAIT_S)
+        _copy_cases(source, deployed)
     following = phrases(own_language())["backup_restored"].format(storage=name_storage(deployed))
     return print_copied(copied, following, as_json=options.json)
 
 
-def _begin(deployed: Deployment, folder: Path) -> _Manifest:
-    """Make the folder, or go on with a copy that was broken off.
+def _make_empty(folder: Path) -> None:
+    """Make the folder of a new backup.
 
     Raises:
-        InputError: There is something else.
+        InputError: There is something already, or it cannot be made.
     """
     if (begun := _read(folder)) is not None:
-        if begun.complete or begun.profile != deployed.profile.name:
-            raise InputError(f"There is a backup in {folder} already.", "Name another folder.")
-        return begun
+        what = "a backup" if begun.complete else "an incomplete backup"
+        raise InputError(f"There is {what} in {folder} already.", "Delete it, or name another folder.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is not an empty folder.", "Name one that is empty, or that is not there.")
     try:
         make_folder(folder)
     except OSError as error:
         raise InputError(f"{folder} cannot be made: {error.strerror}.", "Name a folder that can be written.") from error
-    manifest = _Manifest(profile=deployed.profile.name, begun=datetime.now(UTC).isoformat(timespec="seconds"))
-    _write(folder, manifest)
-    return manifest
 
 
 def _read(folder: Path) -> _Manifest | None:
