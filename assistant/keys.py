@@ -37,6 +37,8 @@ STALE_S: Final = 1.0
 """Seconds after which keys on a server of PostgreSQL are read again before they are used."""
 OPEN_SETTINGS: Final = frozenset({"language", "version"})
 """Run settings that every role may send; the others are for roles with the operator's view, moderation among them."""
+_MOST: Final = 2**31 - 1
+"""A number that every database holds."""
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _BEGINNING: Final = "gk-"
 
@@ -54,7 +56,20 @@ class Key(BaseModel):
 
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     role: str
-    per_minute: Annotated[int, Field(ge=1)] = PER_MINUTE
+    per_minute: Annotated[int, Field(ge=1, le=_MOST)] = PER_MINUTE
+
+
+class _Base(BaseModel):
+    """The keys that were the same in a data folder and on a server when they were last moved.
+
+    Attributes:
+        place: The server.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    place: str
+    keys: dict[str, Key]
 
 
 class Keys:
@@ -181,6 +196,10 @@ class Keys:
         """
         return self.all() if _may_be_there(self.path) else {}
 
+    def in_use(self) -> bool:
+        """Whether there are keys, or have been, as far as this is known here."""
+        return self._were_used()
+
     def require(self) -> None:
         """Have requests need a key from now on, even if there is none."""
         if not _may_be_there(self.path):
@@ -198,8 +217,8 @@ class Keys:
         """Have exactly these keys."""
         self._write(keys)
 
-    def base(self) -> Mapping[str, Key]:
-        """Return the keys that were the same here and on the server when they were last moved.
+    def base(self, place: str) -> Mapping[str, Key]:
+        """Return the keys that were the same here and on a server when they were last moved; none if it was another server.
 
         Raises:
             ConfigError: They cannot be read.
@@ -207,20 +226,22 @@ class Keys:
         if not _may_be_there(self.moved):
             return {}
         try:
-            return _read(self.moved)
-        except ConfigError as error:
+            base = _Base.model_validate_json(self.moved.read_bytes())
+        except (OSError, ValueError) as error:
             raise ConfigError(
                 f"{self.moved.name} cannot be read, which says what was moved before.",
                 "Restore it; or delete it, move the keys, and look through `guardian keys list` for keys that were removed.",
             ) from error
+        return base.keys if base.place == place else {}
 
-    def keep_base(self, keys: Mapping[str, Key]) -> None:
-        """Note that these keys are the same here and on the server."""
-        replace_file(self.moved, _as_json(keys))
+    def keep_base(self, keys: Mapping[str, Key], place: str) -> None:
+        """Note that these keys are the same here and on a server."""
+        replace_file(self.moved, _Base(place=place, keys=dict(keys)).model_dump_json(indent=2))
 
-    def retire(self) -> None:
-        """Leave the keys to the server: who forgets to name it is told so, and nobody gets in here."""
-        self.path.replace(self.moved)
+    def retire(self, place: str) -> None:
+        """Leave the keys to a server: who forgets to name it is told so, and nobody gets in here."""
+        self.keep_base(self.all(), place)
+        self.path.unlink()
 
     def _write(self, keys: Mapping[str, Key]) -> None:
         make_folder(self.path.parent)
@@ -302,12 +323,16 @@ class SharedKeys(Keys):
 
     def all(self) -> Mapping[str, Key]:
         self._read_once()
+        if _may_be_there(self.path):
+            raise ConfigError(
+                f"There are API keys in the file {self.path.name}, and GUARDIAN_DATABASE is set: keys are in force in one place.",
+                "Move them there, with GUARDIAN_DATABASE unset: guardian move --to and the address. Or go on without it.",
+            )
         if not self._known and self._were_used():
             raise ConfigError(
                 f"API keys have been used here, and {self._tables.place} has none.",
-                f"If {self.path.name} has them, move them there, with GUARDIAN_DATABASE unset: guardian move --to and the "
-                f"address. Restore them from a backup, or make a new one. To serve without keys, delete {self.path.name} "
-                f"and {self.moved.name}.",
+                "See that it is the right database; restore them from a backup, or make a new one. To serve without keys, "
+                f"delete {self.moved.name}.",
             )
         return self._keys
 
@@ -315,17 +340,26 @@ class SharedKeys(Keys):
         self._read_once()
         return self._known
 
+    def in_use(self) -> bool:
+        return bool(self.listed()) or _may_be_there(self.path)
+
     def _remember(self) -> None:
         """Have this machine know that keys are used, whatever becomes of the database."""
         self._wanted = True
         if not self._were_used():
             with suppress(OSError):  # a folder that cannot be written to
-                self.keep_base({})
+                self.keep_base({}, self.place)
+
+    @property
+    def place(self) -> str:
+        """Where they are, for people and for `base`; without a password."""
+        return self._tables.place
 
     def put(self, name: str, key: Key) -> bool:
         self._read_at = None
+        given = run_apart(self._tables.add_key(name, key.sha256, key.role, key.per_minute))
         self._remember()
-        return run_apart(self._tables.add_key(name, key.sha256, key.role, key.per_minute))
+        return given
 
     def take(self, name: str) -> bool:
         self._read_at = None
@@ -359,8 +393,12 @@ def copy_keys(source: Keys, target: Keys) -> int | None:
         ConfigError: The keys of either cannot be read or written.
     """
     found = source.all()
-    if target.wanted:
+    if target.in_use():
         return None if source.wanted else 0
+    if not isinstance(target, SharedKeys):
+        if source.wanted:
+            target.replace(found)
+        return len(found)
     if source.wanted:
         target.require()
     return sum(target.put(name, key) for name, key in found.items())
@@ -381,42 +419,57 @@ def move_keys(source: Keys, target: Keys) -> tuple[int, list[str]]:
     if isinstance(target, SharedKeys):
         return _move_to_server(source, target)
     rows = source.listed()
-    if not rows:
+    if not rows or not isinstance(source, SharedKeys):
         return 0, []
     live = {name: key for name, key in rows.items() if key is not None}
     in_force = _may_be_there(target.path)
     own = {name: key for name, key in target.listed().items() if key is not None}
-    agreed, differing = merge_keys(own, target.base(), rows) if in_force else (live, [])
+    agreed, differing = merge_keys(own, target.base(source.place), rows) if in_force else (live, [])
     if differing:
         return 0, differing
-    # In this order: whoever ends it in between finds the server's changes again.
+    # Whoever ends it in between finds the server's changes again, or keys that are not in force here yet.
+    if not in_force:
+        target.keep_base(live, source.place)
     target.replace(agreed)
-    target.keep_base(live)
+    target.keep_base(live, source.place)
     return sum(own.get(name) != key for name, key in agreed.items()), []
 
 
 def _move_to_server(source: Keys, target: SharedKeys) -> tuple[int, list[str]]:
-    from_file = not isinstance(source, SharedKeys)
-    if from_file and not _may_be_there(source.path):
-        return 0, []
-    own, rows = source.all(), target.listed()
-    base: Mapping[str, Key] = source.base() if from_file else {}
+    if isinstance(source, SharedKeys):
+        return _move_between(source, target)
+    rows, base = target.listed(), source.base(target.place)
+    if not _may_be_there(source.path) and (base or rows):
+        return 0, []  # they have been moved there
+    own = source.all()
     agreed, differing = merge_keys(own, base, rows)
     if differing:
         return 0, differing
-    if from_file:
-        # Before anything is given: what was given is known as such, however this ends.
-        source.keep_base({**base, **own})
-    if source.wanted:
-        target.require()
+    if not source.wanted:
+        return 0, []
+    # Before anything is given: what was given is known as such, however this ends; of what was replaced, what it was.
+    source.keep_base({**own, **base}, target.place)
+    target.require()
     changed = {name: agreed.get(name) for name in {*own, *base} if agreed.get(name) != rows.get(name)}
     for name, key in changed.items():
         target.take(name)
         if key is not None:
             target.put(name, key)
-    if from_file:
-        source.retire()
+    source.retire(target.place)
     return sum(key is not None for key in changed.values()), []
+
+
+def _move_between(source: SharedKeys, target: SharedKeys) -> tuple[int, list[str]]:
+    here, there = source.listed(), target.listed()
+    differing = [name for name, key in here.items() if key is not None and there.get(name, key) != key]
+    if differing:
+        return 0, differing
+    if here:
+        target.require()
+    for name, key in here.items():
+        if key is None and there.get(name) is not None:
+            target.take(name)  # removed here since
+    return sum(target.put(name, key) for name, key in here.items() if key is not None and name not in there), []
 
 
 def merge_keys(

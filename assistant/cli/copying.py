@@ -50,5 +50,6 @@ def print_copied(copied: Copied, following: str, *, as_json: bool) -> int:
         print(say["move_key_differs"].format(name=name))
     if not copied.same_visitors:
         print(say["move_visitors"])
-    print(following)
+    if not copied.differing:
+        print(following)
     return code

@@ -206,9 +206,9 @@ async def _identify(ctx: Auth.types.AuthContext) -> tuple[str, str] | None:
     """
     try:
         await _KEYS.refresh()
+        keys = await asyncio.to_thread(lambda: _KEYS.all() if _KEYS.wanted else None)
     except ConfigError as error:
         raise Auth.exceptions.HTTPException(status_code=503, detail=str(error)) from None
-    keys = await asyncio.to_thread(lambda: _KEYS.all() if _KEYS.wanted else None)
     if keys is None:
         return None
     key = keys.get(ctx.user.identity)

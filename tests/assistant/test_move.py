@@ -150,8 +150,10 @@ def test_a_backup_brings_everything_back_into_either_storage(
             connection.execute(f"DROP SCHEMA guardian_{desk.folder.name}, guardian CASCADE".encode())
     (desk.folder / "review_cases.jsonl").unlink()
     empty = desk.having(GUARDIAN_DATABASE=database_url if restored_to == "server" else "")
-    for path in (*desk.folder.glob("*.db*"), *desk.data.glob("*.json"), *desk.data.glob("*.key")):
+    for path in (*desk.folder.glob("*.db*"), *desk.data.glob("*.key"), *desk.data.glob("api_keys.json")):
         path.unlink()
+    if restored_to == "file":
+        (desk.data / "api_keys.moved.json").unlink(missing_ok=True)
     restored = empty.here("restore", str(folder), "--json")
     assert restored.code == 0, restored
     assert json.loads(restored.out)["moved"] == ["half", "one", "two"]

@@ -131,7 +131,7 @@ def test_keys_that_were_not_copied_to_the_database_leave_the_server_closed(
     server = desk.having(GUARDIAN_DATABASE=database_url)
     assert keys_of(deployment(environment=server.environment)).wanted
     for command in (["serve", "--port", "0"], ["keys", "list"]):
-        server.here(*command).complains(2, "API keys have been used here", "guardian move")
+        server.here(*command).complains(2, "in the file api_keys.json", "guardian move")
     assert desk.here("move", "--to", database_url).code == 0
     assert keys_of(deployment(environment=server.environment)).caller(key) is not None
 
@@ -213,17 +213,19 @@ def test_a_second_machine_adds_its_keys_and_is_told_of_one_with_the_same_name(
     assert one.here("move", "--to", database_url).code == 0
     second = other.here("move", "--to", database_url)
     assert second.code == 1
-    assert "anna: the other storage has another API key" in second.out
+    assert "anna: what became of this API key" in second.out
     assert "start over" in second.out
-    server = other.having(GUARDIAN_DATABASE=database_url)
+    server, beside = one.having(GUARDIAN_DATABASE=database_url), other.having(GUARDIAN_DATABASE=database_url)
     assert names(server) == ["anna"]
+    # Keys in a file beside a database are in force nowhere: the machine stays closed.
+    beside.here("serve", "--port", "0").complains(2, "in force in one place")
     assert server.here("keys", "remove", "anna").code == 0
     assert other.here("move", "--to", database_url).code == 1
-    assert server.here("move", "--to", "file").code == 1
+    assert beside.here("move", "--to", "file").code == 1
     assert names(other) == ["anna", "boris"]
     assert other.here("keys", "remove", "anna").code == 0
     assert other.here("move", "--to", database_url).code == 0
-    assert names(server) == ["boris"]
+    assert names(server) == names(beside) == ["boris"]
     assert keys_of(deployment(environment=server.environment)).caller(mine) is None
 
 
@@ -254,7 +256,7 @@ def test_a_move_that_cannot_leave_the_file_gives_nothing(
     for name in ("anna", "boris"):
         desk.here("keys", "add", name)
 
-    def fail(_: Keys, __: object = None) -> None:
+    def fail(_: Keys, *__: object) -> None:
         raise OSError("read-only")
 
     with monkeypatch.context() as patched:
@@ -267,8 +269,15 @@ def test_a_move_that_cannot_leave_the_file_gives_nothing(
         with pytest.raises(OSError, match="read-only"):
             move_keys(keys_of(deployment(environment=desk.environment)), shared_keys(server))
     desk.here("keys", "remove", "anna")
+    desk.here("keys", "remove", "boris")
+    new = desk.here("keys", "add", "boris").out.splitlines()[0]
+    with monkeypatch.context() as patched:
+        patched.setattr(SharedKeys, "take", fail)
+        with pytest.raises(OSError, match="read-only"):
+            move_keys(keys_of(deployment(environment=desk.environment)), shared_keys(server))
     assert desk.here("move", "--to", database_url).code == 0
     assert names(server) == ["boris"]
+    assert shared_keys(server).caller(new) is not None
 
 
 def shared_keys(desk: Desk) -> SharedKeys:
@@ -286,9 +295,13 @@ def test_keys_move_from_one_database_to_another(
     with psycopg.connect(postgres_server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())
     url = postgres_server.replace("@/postgres", f"@/{name}")
-    assert json.loads(machines[0].here("move", "--to", url, "--json").out)["keys"] == 1
+    machines[0].here("keys", "add", "boris")
+    assert json.loads(machines[0].here("move", "--to", url, "--json").out)["keys"] == 2
+    assert machines[0].here("keys", "remove", "boris").code == 0
+    assert machines[0].here("move", "--to", url).code == 0
     fresh = library.copied(tmp_path / "fresh").having(GUARDIAN_DATABASE=url)
     assert keys_of(deployment(environment=fresh.environment)).caller(key) is not None
+    assert names(fresh) == ["anna"]
 
 
 KEY, OTHER, THIRD = (Key(sha256=digit * 64, role="user") for digit in "abc")

@@ -141,4 +141,4 @@ def _data_folder(deployed: Deployment, folder: Path) -> Deployment:
 def _copy_cases(source: Deployment, target: Deployment) -> None:
     """Copy the cases of reviewers, unless there are some."""
     if source.review_cases_file.exists() and not target.review_cases_file.exists():
-        replace_file(target.review_cases_file, source.review_cases_file.read_text("utf-8"))
+        replace_file(target.review_cases_file, source.review_cases_file.read_bytes().decode("utf-8", "replace"))
