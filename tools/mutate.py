@@ -153,8 +153,8 @@ GUARDS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "assistant/keys.py",
-        "self._wanted = self._wanted or _may_be_there(self.path)",
-        "self._wanted = _may_be_there(self.path)",
+        "self._wanted = self._wanted or self._were_used()",
+        "self._wanted = self._were_used()",
         "tests/assistant/test_keys.py tests/web/test_operations.py tests/web/test_asking.py",
     ),
 )

@@ -461,14 +461,17 @@ async def test_a_program_without_a_key_is_asked_for_one_as_programs_are(own: Des
 
 
 async def test_while_the_keys_cannot_be_read_nobody_gets_in(own: Desk) -> None:
-    """A file that is damaged under a running server is an error for everybody with a key, and none for its health."""
+    """A file that is damaged under a running server is an error for everybody, with a key or without: alive, and not ready."""
     key = keys_at(own).add("anna", "operator")
     async with opened(own) as (client, _):
         keys_at(own).path.write_text("{", "utf-8")
         for path in ("/metrics", "/v1/models"):
             assert (await client.get(path, headers=bearing(key))).status_code == 503
             assert (await client.get(path)).status_code == 503
-        assert (await client.get("/readyz", headers=bearing(key))).status_code == 200
+        ready = await client.get("/readyz")
+        assert ready.status_code == 503
+        assert ready.json()["missing"] == ["the API keys cannot be read: `guardian keys list` says why"]
+        assert (await client.get("/healthz")).status_code == 200
 
 
 def test_a_minute_is_counted_from_each_request() -> None:
