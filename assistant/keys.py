@@ -200,11 +200,6 @@ class Keys:
         """Whether there are keys, or have been, as far as this is known here."""
         return self._were_used()
 
-    def require(self) -> None:
-        """Have requests need a key from now on, even if there is none."""
-        if not _may_be_there(self.path):
-            self._write({})
-
     def take(self, name: str) -> bool:
         """Remove the record of a key; returns false if there is none of that name."""
         keys = dict(self.all())
@@ -289,11 +284,11 @@ class SharedKeys(Keys):
         # However many wait, the server is asked once; whoever gives up ends nothing for the others.
         loop = asyncio.get_running_loop()
         if self._reading is None or self._reading[0] is not loop or self._reading[1].done():
-            self._reading = loop, loop.create_task(self._read())
+            self._reading = loop, loop.create_task(self._read_rows())
             self._reading[1].add_done_callback(_look_at_end)
         await asyncio.shield(self._reading[1])
 
-    async def _read(self) -> None:
+    async def _read_rows(self) -> None:
         try:
             self._take_in(await self._tables.list_keys())
         except ConfigError as error:
@@ -366,6 +361,7 @@ class SharedKeys(Keys):
         return run_apart(self._tables.remove_key(name))
 
     def require(self) -> None:
+        """Have requests need a key from now on, even if there is none."""
         self._read_once()
         if not self._known:
             self._read_at = None

@@ -64,8 +64,6 @@ class AccessTables:
 
     async def keep_secret(self, name: str, value: bytes) -> bytes:
         """Keep a secret if there is none of that name, and return the one that is kept."""
-        if (kept := await self.read_secret(name)) is not None:
-            return kept
         await self._run("INSERT INTO guardian.secrets VALUES (%s, %s) ON CONFLICT DO NOTHING", name, value)
         return await self.read_secret(name) or value
 

@@ -356,8 +356,8 @@ def _backups(commands: _Commands) -> None:
             "copy a backup back, to where the settings say",
             "backups/monday",
             (
-                "What is there already stays as it is, keys included: it is made for an empty storage. The exit code is 1 if conversations\n"
-                "were left alone."
+                "What is there already stays as it is, keys included: it is made for an empty storage.\n"
+                "The exit code is 1 if conversations were left alone."
             ),
         ),
     }

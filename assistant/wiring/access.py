@@ -41,9 +41,10 @@ def visitor_seal(deployed: Deployment) -> VisitorSeal:
     file = _secret_file(deployed)
     try:
         if tables := _tables_of(deployed):
-            kept = run_apart(tables.read_secret(_SEAL))
+            if kept := run_apart(tables.read_secret(_SEAL)):
+                return VisitorSeal(kept)
             # Who has been serving from the data folder goes on with the same visitors.
-            own = kept or (_read_secret(file) if file.exists() else secrets.token_bytes(_SECRET_BYTES))
+            own = _read_secret(file) if file.exists() else secrets.token_bytes(_SECRET_BYTES)
             return VisitorSeal(run_apart(tables.keep_secret(_SEAL, own)))
         return VisitorSeal(_read_secret(file))
     except OSError as error:

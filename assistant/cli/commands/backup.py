@@ -70,7 +70,7 @@ def _back_up(deployed: Deployment, folder: Path, options: argparse.Namespace) ->
 
 
 def _restore(deployed: Deployment, folder: Path, options: argparse.Namespace) -> int:
-    manifest = _read(folder)
+    manifest = _read_manifest(folder)
     if manifest is None:
         raise InputError(f"{folder} is no backup: it has no {MANIFEST}.", "Name a folder that `guardian backup` wrote.")
     if manifest.profile != deployed.profile.name:
@@ -100,7 +100,7 @@ def _make_empty(folder: Path) -> None:
     Raises:
         InputError: There is something already, or it cannot be made.
     """
-    if (begun := _read(folder)) is not None:
+    if (begun := _read_manifest(folder)) is not None:
         what = "a backup" if begun.complete else "an incomplete backup"
         raise InputError(f"There is {what} in {folder} already.", "Delete it, or name another folder.")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -111,7 +111,7 @@ def _make_empty(folder: Path) -> None:
         raise InputError(f"{folder} cannot be made: {error.strerror}.", "Name a folder that can be written.") from error
 
 
-def _read(folder: Path) -> _Manifest | None:
+def _read_manifest(folder: Path) -> _Manifest | None:
     try:
         return _Manifest.model_validate_json((folder / MANIFEST).read_bytes())
     except (FileNotFoundError, NotADirectoryError):
