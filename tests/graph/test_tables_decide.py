@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, Final, NoReturn
 
 import pytest
@@ -43,10 +44,10 @@ from contracts.enums import (
     Verdict,
 )
 from contracts.errors import EntailmentUnavailable, ModerationUnavailable, PlanningFailed, SourceUnavailable, TableError
-from contracts.ports import Draft, Drafter
+from contracts.ports import Draft
 from contracts.profile import AnswerPolicy, AnswerRule, PolicyRule
 from contracts.spec import ArchitectSpec
-from graph.build import Ports, build_graph
+from graph.build import Graph, Ports, build_graph
 from tests.support.turn import PROFILE, SAFE, make_result, passage, plan
 
 ALL: Final = tuple(Source)
@@ -91,6 +92,37 @@ def broken(check: str) -> Generator[None]:
         yield
 
 
+class Seat:
+    """A port whose fake is another in each run: compiling a graph is half of what a turn takes here."""
+
+    def __init__(self) -> None:
+        self.fake: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.fake, name)
+
+
+@cache
+def seated(kinds: tuple[Source, ...], *, quotes: bool, checks: bool) -> tuple[Ports, Graph]:
+    """Return a graph of such ports, compiled once, and its seats."""
+    ports = Ports(
+        moderator=Seat(),
+        planner=Seat(),
+        sources={kind: Seat() for kind in kinds},
+        drafter=Seat(),
+        quoter=Seat() if quotes else None,
+        entailment=Seat() if checks else None,
+        sink=Seat(),
+    )
+    return ports, build_graph(ports, PROFILE_OF_TABLES)
+
+
+def seat(port: Any, fake: Any) -> Any:
+    """Put a fake in its seat; return it."""
+    port.fake = fake
+    return fake
+
+
 class Turn:
     """One way through the graph: what the fakes say, and what the run is set to."""
 
@@ -106,28 +138,23 @@ class Turn:
         planned = given.pop("planned", plan())
         quoted = given.pop("quoted", None)
         kinds = given.pop("kinds", (Source.DOC,))
-        sources = {kind: FakeSource(kind, _of(kind, found)) for kind in kinds}
-        moderator, planner = FakeModerator(given.pop("moderated", SAFE)), FakePlanner([planned])
-        drafter = FakeDrafter([written] if isinstance(written, Draft) else written)
-        quoter: Drafter | None = FakeDrafter([quoted]) if quoted else None
-        desk = FakeSink()
-        ports = Ports(
-            moderator=moderator,
-            planner=planner,
-            sources=sources,
-            drafter=drafter,
-            quoter=quoter,
-            entailment=given.pop("checker", None),
-            sink=desk,
-        )
+        checker = given.pop("checker", None)
+        ports, graph = seated(kinds, quotes=quoted is not None, checks=checker is not None)
+        sources = {kind: seat(ports.sources[kind], FakeSource(kind, _of(kind, found))) for kind in kinds}
+        moderator = seat(ports.moderator, FakeModerator(given.pop("moderated", SAFE)))
+        planner = seat(ports.planner, FakePlanner([planned]))
+        drafter = seat(ports.drafter, FakeDrafter([written] if isinstance(written, Draft) else written))
+        desk = seat(ports.sink, FakeSink())
+        if quoted:
+            seat(ports.quoter, FakeDrafter([quoted]))
+        if checker:
+            seat(ports.entailment, checker)
         start: Any = {"messages": [HumanMessage(self.text, id="q")]}
         settings: Any = {"recursion_limit": LONGEST}
         path: list[str] = []
         values: Any = None
         with broken(given.pop("breaks", "")):
-            run = build_graph(ports, PROFILE_OF_TABLES).astream(
-                start, settings, context=Context(**given), stream_mode=["updates", "values"]
-            )
+            run = graph.astream(start, settings, context=Context(**given), stream_mode=["updates", "values"])
             async for mode, part in run:
                 if mode == "updates":
                     path += [name for name in part if not name.startswith("__error_handler__")]

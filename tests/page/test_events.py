@@ -2,17 +2,18 @@ from __future__ import annotations
 
 import json
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import gradio as gr
 import pytest
 
 from assistant.deployment import deployment
 from assistant.service import Caller
 from assistant.turns.transcript import Turn
 from assistant.web.app import create_app
-from assistant.web.page.app import ChatPage
 from tests.support.cli_helpers import Desk
+
+if TYPE_CHECKING:
+    import gradio as gr
 
 LAMP = "How bright is a reading lamp?"
 ANNA = Caller("anna", "user")
@@ -28,6 +29,11 @@ async def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A page that was drawn with a running turn shows its end, although it ended before anybody could follow it."""
+    # Gradio's import takes as long as that of all else that is tested: not while every worker collects.
+    from gradio import skip
+
+    from assistant.web.page.app import ChatPage
+
     app = create_app(deployment(environment=desk.environment))
     async with app.router.lifespan_context(app):
         service, page = app.state.service, ChatPage(app)
@@ -43,6 +49,6 @@ async def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(
         send = page.__getattribute__("_send")
         shown: dict[Any, Any] = {}
         async for changes in send(LAMP, place, build_request()):
-            shown |= {part: value for part, value in changes.items() if value != gr.skip()}
+            shown |= {part: value for part, value in changes.items() if value != skip()}
         assert 'class="tools"' in shown[page.chat]
         assert shown[page.live] == ""
