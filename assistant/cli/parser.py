@@ -111,6 +111,7 @@ def build_parser() -> argparse.ArgumentParser:
     _hand_offs(commands)
     _move(commands)
     _backups(commands)
+    _export(commands)
     _review(commands)
     _report(commands)
     _show(commands)
@@ -340,6 +341,19 @@ def _move(commands: _Commands) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     _profile(parser)
     parser.set_defaults(module="move")
+
+
+def _export(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "export",
+        "print everything that is kept of one conversation, as JSON",
+        ["guardian export support-17"],
+        "It is not masked, whoever's conversation it is; `guardian review looks` names who exported it.",
+    )
+    parser.add_argument("thread")
+    _profile(parser)
+    parser.set_defaults(module="export")
 
 
 def _backups(commands: _Commands) -> None:

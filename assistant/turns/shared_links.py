@@ -10,7 +10,7 @@ import hashlib
 import re
 import secrets
 from dataclasses import asdict, dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from adapters.storage.sqlite_file import readable
 from assistant.turns.thread_table import ThreadTable
@@ -88,6 +88,14 @@ class SharedLinks(ThreadTable):
         )
         return link
 
+    async def of(self, thread_id: str) -> list[SharedConversation]:
+        """Return what the links to a conversation show, those that have ended and were not deleted yet among them."""
+        rows = await self._rows(
+            "SELECT thread_id, turns, role, until, begun FROM links WHERE thread_id = :thread ORDER BY until, digest",
+            thread=thread_id,
+        )
+        return [_shared(row) for row in rows]
+
     async def find(self, link: str, now: float) -> SharedConversation | None:
         """Return what a link shows; `None` if there is no such link, or it is over.
 
@@ -102,13 +110,12 @@ class SharedLinks(ThreadTable):
             digest=_digest(link),
             now=now,
         )
-        return next(
-            (
-                SharedConversation(readable(thread), turns, readable(role), until, readable(begun))
-                for thread, turns, role, until, begun in rows
-            ),
-            None,
-        )
+        return next(map(_shared, rows), None)
+
+
+def _shared(row: tuple[Any, ...]) -> SharedConversation:
+    thread, turns, role, until, begun = row
+    return SharedConversation(readable(thread), turns, readable(role), until, readable(begun))
 
 
 def _digest(link: str) -> str:

@@ -63,6 +63,7 @@ def test_every_command_of_the_product_has_a_help_page() -> None:
             "move",
             "backup",
             "restore",
+            "export",
             "show",
             "doctor",
             "eval",

@@ -8,7 +8,7 @@ tickets go out.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from functools import cache
@@ -105,14 +105,15 @@ class Seat:
 @cache
 def seated(kinds: tuple[Source, ...], *, quotes: bool, checks: bool) -> tuple[Ports, Graph]:
     """Return a graph of such ports, compiled once, and its seats."""
+    new: Callable[[], Any] = Seat
     ports = Ports(
-        moderator=Seat(),
-        planner=Seat(),
-        sources={kind: Seat() for kind in kinds},
-        drafter=Seat(),
-        quoter=Seat() if quotes else None,
-        entailment=Seat() if checks else None,
-        sink=Seat(),
+        moderator=new(),
+        planner=new(),
+        sources={kind: new() for kind in kinds},
+        drafter=new(),
+        quoter=new() if quotes else None,
+        entailment=new() if checks else None,
+        sink=new(),
     )
     return ports, build_graph(ports, PROFILE_OF_TABLES)
 
