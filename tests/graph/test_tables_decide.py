@@ -8,7 +8,7 @@ tickets go out.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from functools import cache
@@ -102,18 +102,22 @@ class Seat:
         return getattr(self.fake, name)
 
 
+def new_seat() -> Any:
+    """Return a seat, which takes the part of any port."""
+    return Seat()
+
+
 @cache
 def seated(kinds: tuple[Source, ...], *, quotes: bool, checks: bool) -> tuple[Ports, Graph]:
     """Return a graph of such ports, compiled once, and its seats."""
-    new: Callable[[], Any] = Seat
     ports = Ports(
-        moderator=new(),
-        planner=new(),
-        sources={kind: new() for kind in kinds},
-        drafter=new(),
-        quoter=new() if quotes else None,
-        entailment=new() if checks else None,
-        sink=new(),
+        moderator=new_seat(),
+        planner=new_seat(),
+        sources={kind: new_seat() for kind in kinds},
+        drafter=new_seat(),
+        quoter=new_seat() if quotes else None,
+        entailment=new_seat() if checks else None,
+        sink=new_seat(),
     )
     return ports, build_graph(ports, PROFILE_OF_TABLES)
 
