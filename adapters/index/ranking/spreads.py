@@ -10,6 +10,8 @@ import base64
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from adapters.index.ranking.similarity import keep_to_one_thread
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -31,6 +33,7 @@ def directions_of(rows: NDArray[np.float16]) -> str:
 
     if len(rows) < 2:
         return ""
+    keep_to_one_thread()
     some = rows[:: -(-len(rows) // _MOST_ROWS)].astype(np.float32)
     some -= some.mean(axis=0)
     variances, directions = np.linalg.eigh(some.T @ some / len(some))
