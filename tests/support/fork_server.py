@@ -136,12 +136,18 @@ def _read_what_ships() -> None:
     from assistant.cli.parser import build_parser
     from assistant.wiring.ports import read_words
     from language.attacks.demands import question_asks_for_secrets
+    from language.patterns import read_wording
 
     read_words()
     build_parser()
     # The expressions that any message is looked through with.
     RuleModerator().judge("How do I restore the catalogue from a backup?")
     question_asks_for_secrets("Which colour has your card?")
+    # Those that any passage is looked through with: who indexes or searches would compile them for a third of a second.
+    demands = read_wording("language.attacks.demands")
+    for name, entry in demands.entries.items():
+        if isinstance(entry, list):
+            demands.patterns(name)
 
 
 def _become(request: dict[str, Any], descriptors: list[int]) -> None:
