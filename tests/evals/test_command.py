@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from adapters.index.embedded import Folder
+from assistant.deployment import Deployment
 from contracts.enums import Language, Outcome, SGRAction
 from contracts.errors import ConfigError
 from contracts.evidence import group_articles
 from contracts.result import StructuredAgentResult
+from evals import runner
 from evals.cases import TurnCase, read_cases
 from evals.command import replace_part
 from evals.comparing import Arms, tells_plan, write_blind
 from evals.retrieval.corpora import Data, foreign
 from evals.runner import CaseResult, handbook
-from tests.support import fork_server
+from tests.support.cli_helpers import Desk, Said
 from tests.support.turn import passage, plan
 from tests.support.wire.server_process import fake_server
 
@@ -62,15 +63,28 @@ TICKETS = [
 ]
 
 
-def run(*arguments: str, data: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, **({"GUARDIAN_DATA_DIR": str(data)} if data else {}), **variables}
-    return fork_server.run(["assistant.cli.main", "eval", *arguments], cwd=ROOT, env=environment, text=True)
+def run(*arguments: str, data: Path, **variables: str) -> Said:
+    """Run the command in this process, where the process is not the point."""
+    return Desk(data, ROOT, "handbook", variables).here("eval", *arguments)
 
 
 @pytest.fixture(scope="module")
 def data(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A deployment of the handbook, as a team has one of its own documents."""
     return Path(shutil.copytree(handbook_data, tmp_path_factory.mktemp("deployment") / "data"))
+
+
+@pytest.fixture
+def already_indexed(handbook_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever indexes the handbook in this process finds its index: to read it in again takes ten seconds."""
+    index = runner.index
+
+    def find(deployed: Deployment, folders: list[Folder]) -> str:
+        if not deployed.folder.exists():
+            shutil.copytree(handbook_data / deployed.profile.name, deployed.folder)
+        return index(deployed, folders)
+
+    monkeypatch.setattr(runner, "index", find)
 
 
 @pytest.fixture(scope="module")
@@ -83,10 +97,10 @@ def tickets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_team_measures_the_assistant_on_cases_of_its_own(data: Path, tickets: Path, tmp_path: Path) -> None:
     """Turns, drafts and messages of one file are each asked, counted, told where they missed, written and drawn."""
     before = sorted(data.rglob("threads*"))
-    done = run(str(tickets), "--misses", "--out", str(tmp_path / "report"), data=data)
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"^t-2: .*route block, not normal$", done.stdout, re.MULTILINE)
-    assert "t-1:" not in done.stdout
+    done = Desk(data, ROOT, "handbook").run("eval", str(tickets), "--misses", "--out", str(tmp_path / "report"))
+    assert done.code == 0, done.err
+    assert re.search(r"^t-2: .*route block, not normal$", done.out, re.MULTILINE)
+    assert "t-1:" not in done.out
     page = (tmp_path / "report" / "evaluation.md").read_text("utf-8")
     assert "| `normal` | en | all | 2 | 100% (1/1; 21% to 100%) | 50% (1/2; 9% to 91%) |" in page
     assert re.search(r"\| wrong number \| en \| all \| grounding \| 100% \(1/1;", page)
@@ -120,14 +134,14 @@ def test_what_was_wrong_and_stated_stands_first(data: Path, tmp_path: Path) -> N
     path = tmp_path / "answers.jsonl"
     path.write_text("\n".join(json.dumps({"language": "en", **case}) for case in ANSWERS), "utf-8")
     done = run(str(path), data=data)
-    assert done.returncode == 0, done.stderr
-    headings = re.findall(r"^### (.*)$", done.stdout, re.MULTILINE)
+    assert done.code == 0, done.err
+    headings = re.findall(r"^### (.*)$", done.out, re.MULTILINE)
     assert headings[0] == "What was wrong and stated"
-    assert "| en | 6 | 33% (2/6; " in done.stdout
-    assert re.search(r"^- a-3: \S*en/doctor\.md$", done.stdout, re.MULTILINE)
-    assert re.search(r"^\| 0\.[89] to \d\S* \| \d \| \d+% \(\d/\d;", done.stdout, re.MULTILINE)
-    assert "| a-5 | declined | declined |" in done.stdout
-    assert "| howto | `normal` | en | 100% (2/2;" in done.stdout
+    assert "| en | 6 | 33% (2/6; " in done.out
+    assert re.search(r"^- a-3: \S*en/doctor\.md$", done.out, re.MULTILINE)
+    assert re.search(r"^\| 0\.[89] to \d\S* \| \d \| \d+% \(\d/\d;", done.out, re.MULTILINE)
+    assert "| a-5 | declined | declined |" in done.out
+    assert "| howto | `normal` | en | 100% (2/2;" in done.out
 
 
 def test_values_of_a_setting_are_compared_on_the_same_turns(data: Path, tickets: Path, tmp_path: Path) -> None:
@@ -141,13 +155,13 @@ def test_values_of_a_setting_are_compared_on_the_same_turns(data: Path, tickets:
             GUARDIAN_MODEL="fake-model",
             OPENAI_BASE_URL=server.url,
         )
-        assert done.returncode == 0, done.stderr
-    assert "|  | `synthetic` | `in_question` | `tool_result` |" in done.stdout
-    assert "No language model was asked" not in done.stdout
-    assert re.search(r"\| plan to answer, ROUGE-L \| \.\d{3}", done.stdout)
-    assert re.search(r"\| answered by the model \| \d+%", done.stdout)
-    assert "| answer to reference, BLEU | – | – | – |" in done.stdout
-    assert "![plan_trace: shares of turns, and of answers](evaluation/ab-plan_trace.svg)" in done.stdout
+        assert done.code == 0, done.err
+    assert "|  | `synthetic` | `in_question` | `tool_result` |" in done.out
+    assert "No language model was asked" not in done.out
+    assert re.search(r"\| plan to answer, ROUGE-L \| \.\d{3}", done.out)
+    assert re.search(r"\| answered by the model \| \d+%", done.out)
+    assert "| answer to reference, BLEU | – | – | – |" in done.out
+    assert "![plan_trace: shares of turns, and of answers](evaluation/ab-plan_trace.svg)" in done.out
     assert (tmp_path / "evaluation" / "ab-plan_trace.svg").is_file()
 
 
@@ -171,18 +185,20 @@ def test_bundled_cases_are_compared_with_the_model_of_the_environment(
     assert not handbook(tmp_path).settings.models.drafter
 
 
-def test_the_configured_model_is_asked_beside_none() -> None:
+@pytest.mark.usefixtures("already_indexed")
+def test_the_configured_model_is_asked_beside_none(data_dir: Path) -> None:
     """The same questions, each side in conversations of its own; the drafts that are kept are judged, too."""
     with fake_server() as server:
         done = run(
             *("--model", "--most", "2"),
+            data=data_dir,
             GUARDIAN_MODEL="fake-model",
             OPENAI_BASE_URL=server.url,
             OPENAI_API_KEY="key",
         )
         asked = {request["purpose"] for request in server.requests()}
-    assert done.returncode == 0, done.stderr
-    rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert done.code == 0, done.err
+    rows = [line.split(" | ") for line in done.out.splitlines() if line.startswith("| ")]
     sides = {row[0].strip("| "): row[1:] for row in rows if len(row) == 8}
     assert {side: figures[0] for side, figures in sides.items() if side.strip("-")} == {
         "without a model": "2",
@@ -252,9 +268,9 @@ def test_what_cannot_be_measured_is_said_with_the_way_out(
 ) -> None:
     """A misspelt part, setting or file, and options that do not fit the cases, are named."""
     done = run(*(argument.format(tickets=tickets) for argument in arguments), data=data)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "→" in done.stderr
+    assert done.code == 2
+    assert said in done.err
+    assert "→" in done.err
 
 
 @pytest.mark.parametrize(
@@ -283,7 +299,7 @@ def test_a_draft_over_a_passage_that_there_is_not_is_named(data: Path, tmp_path:
     path = tmp_path / "cases.jsonl"
     path.write_text('{"kind": "draft", "id": "d", "language": "en", "label": "good", "evidence": ["nope"]}', "utf-8")
     done = run(str(path), data=data)
-    assert (done.returncode, "there is no passage 'nope'" in done.stderr) == (2, True)
+    assert (done.code, "there is no passage 'nope'" in done.err) == (2, True)
 
 
 def test_files_are_read_as_editors_write_them(tmp_path: Path) -> None:
@@ -301,39 +317,42 @@ def test_messages_of_ones_own_are_judged_by_the_moderator_in_force(data: Path, t
     """Who has a moderation server measures that one, and a server that is away is told, not taken for harmless."""
     away = {"GUARD_PROVIDER_TYPE": "mosec", "GUARD_MOSEC_URL": "http://127.0.0.1:9", "GUARD_MAX_RETRIES": "0"}
     done = run(str(tickets), "--parts", "moderation", data=data, **away)
-    assert done.returncode == 0, done.stderr
-    assert "judged by the moderator of the deployment (mosec)" in done.stdout
-    assert "1 of them could not be judged" in done.stdout
+    assert done.code == 0, done.err
+    assert "judged by the moderator of the deployment (mosec)" in done.out
+    assert "1 of them could not be judged" in done.out
 
 
 BUNDLED = str(ROOT / "evals" / "cases" / "messages_en.jsonl")
 
 
-def test_cases_that_are_held_back_are_never_named(tmp_path: Path) -> None:
+def test_cases_that_are_held_back_are_never_named(data_dir: Path, tmp_path: Path) -> None:
     """Also where the bundled file is named, and where they are asked: whoever tunes must not read them."""
     # Without the public sets, of which nothing is held back.
-    done = run(BUNDLED, "--misses", "--held-back", "--data", str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert "| held back |" in done.stdout
+    done = run(BUNDLED, "--misses", "--held-back", "--data", str(tmp_path), data=data_dir)
+    assert done.code == 0, done.err
+    assert "| held back |" in done.out
     held_back = {case.id for case in read_cases(Path(BUNDLED)) if case.held_back}
-    named = {line.partition(":")[0] for line in done.stdout.splitlines()}
+    named = {line.partition(":")[0] for line in done.out.splitlines()}
     assert held_back
     assert not held_back & named
 
 
-def test_what_is_held_back_is_left_out_unless_it_is_asked_for(tmp_path: Path) -> None:
+def test_what_is_held_back_is_left_out_unless_it_is_asked_for(data_dir: Path, tmp_path: Path) -> None:
     """The figures that one sees while tuning are of the cases that one may tune on."""
-    done = run(BUNDLED, "--data", str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert "has been left out" in done.stdout
-    assert "held back |" not in done.stdout
-    assert "The aims" not in done.stdout
+    done = run(BUNDLED, "--data", str(tmp_path), data=data_dir)
+    assert done.code == 0, done.err
+    assert "has been left out" in done.out
+    assert "held back |" not in done.out
+    assert "The aims" not in done.out
 
 
-def test_documents_that_are_not_there_are_left_out_and_named(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("already_indexed")
+def test_documents_that_are_not_there_are_left_out_and_named(data_dir: Path, tmp_path: Path) -> None:
     """Only the handbook's questions are asked, in every wrapping, and the plots are drawn."""
-    done = run("--parts", "answers", "--most", "1", "--data", str(tmp_path), "--out", str(tmp_path / "report"))
-    assert done.returncode == 0, done.stderr
+    done = run(
+        "--parts", "answers", "--most", "1", "--data", str(tmp_path), "--out", str(tmp_path / "report"), data=data_dir
+    )
+    assert done.code == 0, done.err
     page = (tmp_path / "report" / "evaluation.md").read_text("utf-8")
     assert "Left out, because the data is not there: FastAPI's documentation; XQuAD; VK Cloud's documentation." in page
     assert re.search(r"^\| handbook \| ru \| tuned on \| 1 \|", page, re.MULTILINE)
