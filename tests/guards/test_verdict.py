@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from itertools import product
+from typing import NamedTuple
 
 import pytest
 
@@ -81,16 +81,35 @@ def report_of(
     )[1]
 
 
-@cache
-def every_case() -> list[tuple[Findings, DraftKind, Track, bool, bool]]:
+class Case(NamedTuple):
+    """What the checks found, what else a verdict depends on, and the report."""
+
+    found: Findings
+    kind: DraftKind
+    track: Track
+    retries_left: bool
+    widened: bool
+    quoting_left: bool
+    report: GuardianReport
+
+
+@pytest.fixture(scope="module")
+def every_case() -> list[Case]:
+    """Every combination, judged once for all that look at the reports."""
     statuses = product(OF_CHECKS, OF_CHECKS, OF_CHECKS, CheckStatus, PolicyStatus)
     found = [findings(*status) for status in statuses]
-    return list(product(found, DraftKind, Track, (True, False), (True, False)))
+    cases: list[Case] = []
+    for one, kind, track, retries_left, widened, quoting_left in product(
+        found, DraftKind, Track, (True, False), (True, False), (True, False)
+    ):
+        report = report_of(one, kind, track, retries_left=retries_left, widened=widened, quoting_left=quoting_left)
+        cases.append(Case(one, kind, track, retries_left, widened, quoting_left, report))
+    return cases
 
 
-def test_every_verdict_is_the_specifications() -> None:
+def test_every_verdict_is_the_specifications(every_case: list[Case]) -> None:
     """Verdict, actions and risk are DT-005's for whatever the checks found, the worse of evidence and grounding counting."""
-    for (found, kind, track, retries_left, widened), quoting_left in product(every_case(), (True, False)):
+    for found, kind, track, retries_left, widened, quoting_left, report in every_case:
         there = {found.evidence.status, found.grounding.status}
         substance = "unchecked" if UNCHECKED in there else "failed" if FAILED in there else "ok"
         verdict, actions, risk = specified(
@@ -104,26 +123,23 @@ def test_every_verdict_is_the_specifications() -> None:
             widened=widened,
             quoting_left=quoting_left,
         )
-        report = report_of(found, kind, track, retries_left=retries_left, widened=widened, quoting_left=quoting_left)
         assert (report.verdict, report.risk_level) == (verdict, risk)
         if isinstance(actions, tuple):
             assert report.required_actions == [action for action in actions if action != "by quoting"]
 
 
-def test_a_pass_has_neither_reasons_nor_actions_and_all_else_has_both() -> None:
+def test_a_pass_has_neither_reasons_nor_actions_and_all_else_has_both(every_case: list[Case]) -> None:
     """Whatever was found, failed and unchecked together among it; and no reason and no action is named twice."""
-    for found, kind, track, retries_left, widened in every_case():
-        report = report_of(found, kind, track, retries_left=retries_left, widened=widened)
+    for *_, report in every_case:
         passed = report.verdict is Verdict.PASS
         assert passed == (not report.reasons) == (not report.required_actions)
         assert len(set(report.reasons)) == len(report.reasons)
         assert len(set(report.required_actions)) == len(report.required_actions)
 
 
-def test_all_reasons_are_told_at_once_and_in_order() -> None:
+def test_all_reasons_are_told_at_once_and_in_order(every_case: list[Case]) -> None:
     """Where policy is not violated: that it was not checked, the kind of draft, then evidence, grounding, relevance, contract."""
-    for found, kind, track, retries_left, widened in every_case():
-        report = report_of(found, kind, track, retries_left=retries_left, widened=widened)
+    for found, kind, *_, report in every_case:
         if found.policy.status is PolicyStatus.VIOLATED:
             assert report.reasons == ["policy_violation=[api-key, link]"]
             continue
@@ -140,11 +156,10 @@ def test_all_reasons_are_told_at_once_and_in_order() -> None:
         assert report.reasons == first + rest
 
 
-def test_a_retry_asks_for_nothing_that_ends_a_turn() -> None:
+def test_a_retry_asks_for_nothing_that_ends_a_turn(every_case: list[Case]) -> None:
     """What could not be checked beside what failed does not send the drafter to a person."""
     seen: set[tuple[RequiredAction, ...]] = set()
-    for found, kind, track, retries_left, widened in every_case():
-        report = report_of(found, kind, track, retries_left=retries_left, widened=widened)
+    for *_, report in every_case:
         if report.verdict is Verdict.RETRY:
             assert not ENDING.intersection(report.required_actions)
             seen.add(tuple(report.required_actions))
