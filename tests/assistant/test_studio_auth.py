@@ -57,7 +57,7 @@ class Guarded:
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     """Return a running server of a deployment that has a file of keys, and nothing else of its own."""
     place = tmp_path_factory.mktemp("studio-auth")
-    served = Server(place)
+    served = Server(place, forked=True)
     profile = place / "profile.toml"
     whole = profile.read_text(encoding="utf-8")
     fewer = whole.replace('[roles.user]\nsources = ["doc", "policy"]', '[roles.user]\nsources = ["doc"]')

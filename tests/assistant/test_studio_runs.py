@@ -49,7 +49,7 @@ def models(shared_models: FakeServer) -> FakeServer:
 def server(tmp_path_factory: pytest.TempPathFactory, shared_models: FakeServer) -> Iterator[Server]:
     """Return a running server, whose clock is a year ahead until one of the tests starts it again."""
     models = name_models(shared_models, "vllm")
-    served = Server(tmp_path_factory.mktemp("studio-runs"), CLOCK_WRONG_BY=str(YEAR), **models)
+    served = Server(tmp_path_factory.mktemp("studio-runs"), forked=True, CLOCK_WRONG_BY=str(YEAR), **models)
     served.start()
     yield served
     served.stop()
