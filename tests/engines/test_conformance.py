@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
@@ -31,13 +32,16 @@ def apples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "kb"
 
 
+@pytest.fixture(scope="class")
+def knowledge(request: pytest.FixtureRequest, servers: Servers, apples: Path) -> Iterator[RemoteKnowledge]:
+    """The apples in a server of the class's kind, which its tests only search."""
+    assert request.cls is not None
+    with servers.filled(request.cls.kind, apples) as filled:
+        yield filled
+
+
 class _Remote(SourceConformance):
     kind: str
-
-    @pytest.fixture
-    def knowledge(self, servers: Servers, apples: Path) -> Iterator[RemoteKnowledge]:
-        with servers.filled(self.kind, apples) as filled:
-            yield filled
 
     @pytest.fixture
     def source(self, knowledge: RemoteKnowledge) -> EvidenceSource:
@@ -65,6 +69,12 @@ class TestPostgres(_Remote):
 
 
 # ---------------------------------------------------------------------------------------------------------- ranking
+
+
+@pytest.fixture(scope="module")
+def handbook(handbook_index: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The handbook by its words alone: whoever opens an index writes beside it."""
+    return Path(shutil.copytree(handbook_index, tmp_path_factory.mktemp("handbook") / "kb"))
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -101,7 +111,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folders = (("en", 0, 12), ("ru", 0, 12), ("old", 12, 18), ("new", 12, 18), ("rules", 20, 26))
     for name, first, last in folders:
         (root / name).mkdir()
-        for page in sorted((ROOT / "knowledge" / ("ru" if name == "ru" else "en")).glob("*.md"))[first:last]:
+        for page in sorted((ROOT / "knowledge" / ("ru" if name == "ru" else "en")).glob("*.md"))[first:last:2]:
             text = page.read_text("utf-8")
             (root / name / page.name).write_text(f"{text}\n\nThis page belongs to the {name} shelf.\n", "utf-8")
     versions = {"old": "4.9", "new": "4.10"}
@@ -119,6 +129,12 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def remote_shelf(request: pytest.FixtureRequest, servers: Servers, shelf: Path) -> Generator[RemoteKnowledge]:
     with servers.filled(request.param, shelf) as filled:
         yield filled
+
+
+@pytest.fixture(scope="module")
+def embedded(shelf: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase(shelf) as opened:
+        yield opened
 
 
 def told(items: Sequence[EvidenceItem]) -> list[dict[str, object]]:
@@ -153,45 +169,41 @@ REQUESTS = {
 @pytest.mark.parametrize("kind", [Source.DOC, Source.POLICY])
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
 def test_the_same_is_found_under_every_limit(
-    shelf: Path, remote_shelf: RemoteKnowledge, request_: SearchRequest, kind: Source
+    embedded: KnowledgeBase, remote_shelf: RemoteKnowledge, request_: SearchRequest, kind: Source
 ) -> None:
     """Kind, version, language, slips and widening: item for item, with the scores and the confidence of the index."""
-    with KnowledgeBase(shelf) as embedded:
-        here = embedded.search_now(request_, kind).items
+    here = embedded.search_now(request_, kind).items
     there = remote_shelf.search_now(request_, kind).items
     assert told(settled(there)) == told(settled(here))
     assert [item.score for item in there] == pytest.approx([item.score for item in here], rel=1e-4)
     assert [item.confidence for item in there] == pytest.approx([item.confidence for item in here], abs=1e-4)
 
 
-async def test_a_whole_article_is_read_there_too(shelf: Path, remote_shelf: RemoteKnowledge) -> None:
+async def test_a_whole_article_is_read_there_too(embedded: KnowledgeBase, remote_shelf: RemoteKnowledge) -> None:
     """By its key or its number, a document's passages come in order, and all of the same number with it."""
-    with KnowledgeBase(shelf) as knowledge:
-        (first, *_) = knowledge.search_now(SearchRequest("page", top_k=1), Source.DOC).items
-        for key, number in ((first.document, None), ("", first.kb_id), ("nothing", -1), ("\x00", None)):
-            expected = await knowledge.articles(key, number)
-            assert bool(expected) == (first.document == key or first.kb_id == number)
-            assert await remote_shelf.articles(key, number) == expected
+    (first, *_) = embedded.search_now(SearchRequest("page", top_k=1), Source.DOC).items
+    for key, number in ((first.document, None), ("", first.kb_id), ("nothing", -1), ("\x00", None)):
+        expected = await embedded.articles(key, number)
+        assert bool(expected) == (first.document == key or first.kb_id == number)
+        assert await remote_shelf.articles(key, number) == expected
 
 
-def test_excluded_documents_are_left_out_there_too(shelf: Path, remote_shelf: RemoteKnowledge) -> None:
+def test_excluded_documents_are_left_out_there_too(embedded: KnowledgeBase, remote_shelf: RemoteKnowledge) -> None:
     """What the first search found is not found again, and the next best is."""
-    with KnowledgeBase(shelf) as embedded:
-        first = embedded.search_now(SearchRequest("settings of a profile", top_k=5), Source.DOC).items
-        again = SearchRequest("settings of a profile", top_k=5, exclude=frozenset(item.document for item in first))
-        here = embedded.search_now(again, Source.DOC).items
+    first = embedded.search_now(SearchRequest("settings of a profile", top_k=5), Source.DOC).items
+    again = SearchRequest("settings of a profile", top_k=5, exclude=frozenset(item.document for item in first))
+    here = embedded.search_now(again, Source.DOC).items
     assert here
     assert told(remote_shelf.search_now(again, Source.DOC).items) == told(here)
 
 
 @pytest.mark.parametrize("text", ["command line options", "погода на завтра", "who won the cup", "version 4.9"])
 def test_texts_are_on_topic_as_much_as_in_the_embedded_index(
-    shelf: Path, remote_shelf: RemoteKnowledge, text: str
+    embedded: KnowledgeBase, remote_shelf: RemoteKnowledge, text: str
 ) -> None:
     """The probe of planning without a model says the same."""
-    with KnowledgeBase(shelf) as embedded:
-        assert remote_shelf.on_topic_now(text) == pytest.approx(embedded.on_topic_now(text), abs=1e-4)
-        assert remote_shelf.count() == embedded.count()
+    assert remote_shelf.on_topic_now(text) == pytest.approx(embedded.on_topic_now(text), abs=1e-4)
+    assert remote_shelf.count() == embedded.count()
 
 
 @pytest.mark.parametrize(
@@ -199,13 +211,12 @@ def test_texts_are_on_topic_as_much_as_in_the_embedded_index(
 )
 @pytest.mark.parametrize("kinds", [{Source.DOC, Source.POLICY}, {Source.DOC}, {Source.POLICY}, set[Source]()])
 def test_the_same_words_are_unknown_as_in_the_embedded_index(
-    shelf: Path, remote_shelf: RemoteKnowledge, text: str, kinds: set[Source]
+    embedded: KnowledgeBase, remote_shelf: RemoteKnowledge, text: str, kinds: set[Source]
 ) -> None:
     """Of all documents, and of those of some kinds alone."""
-    with KnowledgeBase(shelf) as embedded:
-        said = embedded.unknown_now(text, frozenset(kinds))
-        assert remote_shelf.unknown_now(text, frozenset(kinds)) == said
-        assert ("Zubrowka" in said) == ("Zubrowka" in text)
+    said = embedded.unknown_now(text, frozenset(kinds))
+    assert remote_shelf.unknown_now(text, frozenset(kinds)) == said
+    assert ("Zubrowka" in said) == ("Zubrowka" in text)
 
 
 def test_a_profile_may_have_a_default_version(shelf: Path, remote_shelf: RemoteKnowledge) -> None:

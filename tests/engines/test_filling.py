@@ -22,7 +22,7 @@ from contracts.ports import SearchRequest
 from tests.support.engines.kinds import KINDS, Servers, contents, new_name
 from tests.support.fork_server import Program
 from tests.support.markdown_pages import write
-from tests.support.shelves import embedder
+from tests.support.shelves import embedder, fill_vectors
 from tests.support.wire.server_process import FakeServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -121,9 +121,21 @@ def test_everything_may_go(docs: Path, filled: IndexEngine) -> None:
     assert RemoteKnowledge(filled).on_topic_now("pear") == 0.0
 
 
+@pytest.fixture(scope="module")
+def library(model_server: FakeServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every tenth page of the handbook in both languages, some hundred passages, and their vectors."""
+    root = tmp_path_factory.mktemp("library")
+    for language in ("en", "ru"):
+        texts = (page.read_text("utf-8") for page in sorted((ROOT / "knowledge" / language).glob("*.md"))[::10])
+        write(root / "docs", {f"{language}/{number}.md": text for number, text in enumerate(texts)})
+    ingest(root / "docs", directory=root / "kb")
+    assert fill_vectors(root / "kb", embedder(model_server.url)).missing == 0
+    return root / "kb"
+
+
 @pytest.mark.slow
 def test_a_killed_run_is_finished_by_the_next(
-    servers: Servers, kind: str, handbook: Path, model_server: FakeServer
+    servers: Servers, kind: str, library: Path, model_server: FakeServer
 ) -> None:
     """Killed between two batches, and once more, a fill ends as one that nobody disturbed: to the last weight."""
     model = embedder(model_server.url)
@@ -131,13 +143,13 @@ def test_a_killed_run_is_finished_by_the_next(
     model_server.clear()
     name = new_name()
     for batches in (5, 9):
-        kill_after(batches, handbook, servers.url(kind), name)
+        kill_after(batches, library, servers.url(kind), name)
     with servers.engine(kind, name) as engine, servers.engine(kind) as other:
         with pytest.raises(SourceUnavailable, match="not been filled"):
             RemoteKnowledge(engine).on_topic_now("documents")
         half = len(list(engine.held()))
-        whole = fill(handbook, other, model)
-        rest = fill(handbook, engine, model)
+        whole = fill(library, other, model)
+        rest = fill(library, engine, model)
         assert 0 < half < whole.passages
         assert rest.unchanged == half
         assert rest.written == whole.passages - half
@@ -156,7 +168,7 @@ from tests.support.shelves import embedder
 def told(done, total):
     print(done, flush=True)
     time.sleep(0.02)
-fill(Path({str(directory)!r}), engine_at({url!r}, profile={name!r}), embedder("http://127.0.0.1:1"), batch=10, on_progress=told)
+fill(Path({str(directory)!r}), engine_at({url!r}, profile={name!r}), embedder("http://127.0.0.1:1"), batch=4, on_progress=told)
 """
     with Program[bytes](["-c", script], cwd=ROOT, stdout=subprocess.PIPE) as process:
         assert process.stdout
@@ -256,14 +268,14 @@ def test_statistics_that_are_gone_are_written_anew(docs: Path, filled: IndexEngi
     assert len(found(filled, "pear")) == 3
 
 
-def test_a_server_that_is_away_is_an_error_with_a_way_out(servers: Servers, kind: str, handbook: Path) -> None:
+def test_a_server_that_is_away_is_an_error_with_a_way_out(kind: str, library: Path) -> None:
     """The message has the address, without a password, and says that the same command goes on."""
     from adapters.index.remote.engines import engine_at
 
     scheme = "postgresql" if kind == "postgres" else "qdrant"
     engine = engine_at(f"{scheme}://127.0.0.1:1/nothing", profile="nothing", key="hunter2")
     with pytest.raises(KnowledgeError) as caught:
-        fill(handbook, engine)
+        fill(library, engine)
     assert "127.0.0.1:1" in caught.value.message
     assert "goes on where it stopped" in caught.value.way_out
     assert "hunter2" not in str(caught.value)
