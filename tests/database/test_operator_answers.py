@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from assistant.caller import Caller
+from assistant.deployment import deployment
+from assistant.service import Question, open_service
 from language.claims import claims
 from tests.support.cli_helpers import Desk
 
@@ -33,6 +38,29 @@ def used(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Desk:
 def desk(used: Desk, tmp_path: Path) -> Desk:
     """A desk of the test's own, with the same past."""
     return used.copied(tmp_path / "data")
+
+
+Ask = Callable[[str, str], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def ask(used: Desk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    """Ask as a role, of one desk that is opened once; each conversation is deleted, so that all have the same past."""
+    desk = used.copied(tmp_path_factory.mktemp("opened") / "data")
+    with asyncio.Runner() as runner:
+        opened = open_service(deployment("handbook", desk.environment))
+        service = runner.run(opened.__aenter__())
+
+        def ask(message: str, role: str) -> dict[str, Any]:
+            caller = Caller(role=role)
+            result = runner.run(service.ask(caller, Question(message, "asked")))
+            runner.run(service.delete(caller, "asked"))
+            return result.model_dump(mode="json")
+
+        try:
+            yield ask
+        finally:
+            runner.run(opened.__aexit__(None, None, None))
 
 
 def kinds(result: dict[str, Any]) -> set[str]:
@@ -88,20 +116,18 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("question", "words"), FIGURES)
-def test_a_question_about_turns_is_answered_by_what_really_happened(
-    desk: Desk, question: str, words: list[str]
-) -> None:
+def test_a_question_about_turns_is_answered_by_what_really_happened(ask: Ask, question: str, words: list[str]) -> None:
     """Figures and lists of the turns that were run, each row cited, and of no other source."""
-    result = desk.result(question, "--role", "operator")
+    result = ask(question, "operator")
     assert result["outcome"] == "answered", result["guardian"]
     assert [said for said in words if said not in result["answer_text"]] == []
     assert all(line.endswith((", database", ", база данных")) for line in cited(result))
 
 
 @pytest.mark.parametrize(("question", "words"), CONNECTIONS)
-def test_a_question_about_connections_gets_all_pages(desk: Desk, question: str, words: list[str]) -> None:
+def test_a_question_about_connections_gets_all_pages(ask: Ask, question: str, words: list[str]) -> None:
     """A list of the graph comes whole, in the language of the question, each row with its page."""
-    result = desk.result(question, "--role", "operator")
+    result = ask(question, "operator")
     assert result["outcome"] == "answered", result["guardian"]
     assert [said for said in words if said not in result["answer_text"]] == []
     # A section that was found as a passage, too, is one source with its row.
@@ -111,9 +137,9 @@ def test_a_question_about_connections_gets_all_pages(desk: Desk, question: str, 
 
 
 @pytest.mark.parametrize(("question", "words"), FAULTS)
-def test_a_fault_is_answered_with_evidence_of_both_required_kinds(desk: Desk, question: str, words: list[str]) -> None:
+def test_a_fault_is_answered_with_evidence_of_both_required_kinds(ask: Ask, question: str, words: list[str]) -> None:
     """TROUBLESHOOTING needs the database and the graph; for an operator it ends in an answer and not in a question."""
-    result = desk.result(question, "--role", "operator")
+    result = ask(question, "operator")
     assert result["request_type"] == "TROUBLESHOOTING"
     assert result["outcome"] == "answered", result["guardian"]
     assert {"db", "neo4j"} <= kinds(result)
@@ -122,9 +148,9 @@ def test_a_fault_is_answered_with_evidence_of_both_required_kinds(desk: Desk, qu
 
 
 @pytest.mark.parametrize("question", [question for question, _ in FIGURES[::3]])
-def test_a_user_sees_nothing_of_other_peoples_conversations(desk: Desk, question: str) -> None:
+def test_a_user_sees_nothing_of_other_peoples_conversations(ask: Ask, question: str) -> None:
     """The profile gives the database and the graph to operators alone: no row reaches anybody else's result."""
-    result = desk.result(question, "--role", "user")
+    result = ask(question, "user")
     assert kinds(result) <= {"doc", "policy"}
     assert {trace["source"] for trace in result["per_query_results"]} <= {"doc", "policy"}
     others = (*PERSON, ANSWERED, "127.0.0.1:9")
@@ -141,13 +167,13 @@ def test_rows_that_say_the_same_are_all_listed(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
-def test_a_page_that_describes_a_setting_does_not_depend_on_it(desk: Desk, language: str) -> None:
+def test_a_page_that_describes_a_setting_does_not_depend_on_it(ask: Ask, language: str) -> None:
     """What depends on a setting are the pages that link to its description."""
     asked, settings_page = {
         "en": ("What depends on GUARD_MODE?", "“Settings” depends"),
         "ru": ("Что зависит от GUARD_MODE?", "«Настройки» зависит"),
     }[language]
-    result = desk.result(asked, "--role", "operator")
+    result = ask(asked, "operator")
     assert result["outcome"] == "answered"
     assert settings_page not in result["answer_text"]
 
@@ -155,12 +181,12 @@ def test_a_page_that_describes_a_setting_does_not_depend_on_it(desk: Desk, langu
 @pytest.mark.parametrize(
     "question", ["How many questions were handed off this week?", "Сколько вопросов передано человеку на этой неделе?"]
 )
-def test_a_figure_that_a_user_may_not_see_is_no_answer(desk: Desk, question: str) -> None:
+def test_a_figure_that_a_user_may_not_see_is_no_answer(ask: Ask, question: str) -> None:
     """A page about how turns end has the question's words, and is shown as a page, and not as how many did."""
-    assert desk.result(question, "--role", "user")["outcome"] == "pages_shown"
+    assert ask(question, "user")["outcome"] == "pages_shown"
 
 
-def test_a_fault_that_nothing_is_known_of_ends_in_a_question(desk: Desk) -> None:
+def test_a_fault_that_nothing_is_known_of_ends_in_a_question(ask: Ask) -> None:
     """A figure of all faults alone is no answer to one of them."""
-    result = desk.result("The printer in the office does not work, guardian", "--role", "operator")
+    result = ask("The printer in the office does not work, guardian", "operator")
     assert result["outcome"] != "answered"
