@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import cast
 
 import pytest
 
+from adapters.index.embedded import Folder, IngestReport, ingest
 from contracts.errors import ConfigError
 from tools.docs.pages import PAGES, PARTS, Page, main, make_pages
 
 
 @pytest.fixture(autouse=True, scope="module")
-def each_part_is_made_once() -> Iterator[None]:
-    """Keep what each page and part became: the transcript alone indexes the whole handbook."""
+def each_part_is_made_once(handbook_index: Path) -> Iterator[None]:
+    """Keep what each page and part became, and have the transcript index a handbook that has not changed since.
+
+    To index the whole of it takes ten seconds, and is done once for all tests.
+    """
+
+    def ingest_again(folders: Sequence[Folder], *, directory: Path) -> IngestReport:
+        shutil.copytree(handbook_index, directory)
+        return ingest(folders, directory=directory)
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("adapters.index.embedded.ingest", ingest_again, raising=False)
         for page, make in PAGES.items():
             patch.setitem(cast("dict[str, Page]", PAGES), page, cache(make))
         for part, make in PARTS.items():
