@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -39,21 +40,34 @@ sys.addaudithook(refuse)
 """Runs before anything else in the environment of the test: whatever opens a file of the checkout fails."""
 
 
-TWO_WAYS = """
-import sys
+QUESTION = "How do I add my own documents?"
+
+EVERYTHING = f"""
+import json, os
+from contextlib import redirect_stdout
+from io import StringIO
 from assistant import ask
 from assistant.cli.main import main
-main(["ask", sys.argv[1], "--quiet"])
-print("-- the other --")
-print(ask(sys.argv[1], thread="t"))
-"""
-"""Asks with the command and in Python, one after the other: to import what a turn needs takes a second."""
 
-INDEX_AND_SEARCH = """
-import sys
-from assistant.cli.main import main
-main(["index", sys.argv[1]])
-main(["search", sys.argv[2]])
+said = {{}}
+
+def run(name, *arguments, **more):
+    os.environ.update(more)
+    with redirect_stdout(StringIO()) as out:
+        assert not main(arguments), name
+    said[name] = out.getvalue()
+
+run("handbook", "index")
+run("asked", "ask", {QUESTION!r}, "--quiet")
+said["answer"] = ask({QUESTION!r}, thread="t")
+run("judged", "eval", "--parts", "drafts", "--most", "1")
+own = {{"GUARDIAN_DATA_DIR": "meaning", "GUARDIAN_EMBEDDER": "auto"}}
+run("indexed", "index", "pages", **own)
+run("found", "search", "когда закипит вода")
+print(json.dumps(said))
+"""
+"""Asks with the command and in Python, and uses other commands, one after the other: to import what a turn needs takes
+a second, and a new installation compiles it first.
 """
 
 
@@ -168,50 +182,52 @@ def test_an_editable_install_has_the_folders_where_they_are(wheel: Path) -> None
     assert (done.stdout.strip(), done.stderr) == (str(source), "")
 
 
-@pytest.mark.slow
-def test_an_installed_wheel_works_without_the_checkout(installed: Place) -> None:
-    """Indexing, asking, settings and Python's `ask` work where no file of the checkout can be read."""
-    where = "import assistant, sys; print(assistant.__file__, *sys.path, sep='\\n')"
-    first, *path = installed.run("python", "-c", where).splitlines()
-    assert Path(first).is_relative_to(installed.venv)
-    assert str(ROOT) not in path
+@pytest.fixture(scope="module")
+def used(installed: Place) -> dict[str, str]:
+    """Index two of the handbook's pages, and use everything in one process; return what was said."""
     pages = list(installed.venv.glob("lib/python*/site-packages/assistant/bundled/knowledge/*/*.md"))
     assert len(pages) == len(list((ROOT / "knowledge").glob("*/*.md")))
     # To index them all takes seconds, and is done elsewhere.
     for page in pages:
         if page.name not in ("document-format.md", "your-own-documents.md"):
             page.unlink()
-    assert "4 added" in installed.run("guardian", "index")
-    answers = installed.run("python", "-c", TWO_WAYS, "How do I add my own documents?").split("-- the other --\n")
-    assert "[1]" in answers[0]
-    assert answers[0] == answers[1]
+    (installed.folder / "pages").mkdir()
+    (installed.folder / "pages" / "kettle.md").write_text("# The kettle\n\nWater boils at 100 degrees.\n", "utf-8")
+    return json.loads(installed.run("python", "-c", EVERYTHING))
+
+
+@pytest.mark.slow
+def test_an_installed_wheel_works_without_the_checkout(installed: Place, used: dict[str, str]) -> None:
+    """Indexing, asking, settings and Python's `ask` work where no file of the checkout can be read."""
+    where = "import assistant, sys; print(assistant.__file__, *sys.path, sep='\\n')"
+    first, *path = installed.run("python", "-c", where).splitlines()
+    assert Path(first).is_relative_to(installed.venv)
+    assert str(ROOT) not in path
+    assert "4 added" in used["handbook"]
+    assert "[1]" in used["asked"]
+    assert used["asked"] == used["answer"] + "\n"
     settings = installed.run("guardian", "show", "settings", "--profile", "comindware")
     assert "GUARDIAN_DATA_DIR" in settings
     assert "comindware" in settings
 
 
 @pytest.mark.slow
-def test_an_installed_wheel_searches_by_meaning(installed: Place) -> None:
+def test_an_installed_wheel_searches_by_meaning(used: dict[str, str]) -> None:
     """The embedder that comes with the extra is found and makes vectors, also where no file of the checkout can be read."""
-    (installed.folder / "pages").mkdir()
-    (installed.folder / "pages" / "kettle.md").write_text("# The kettle\n\nWater boils at 100 degrees.\n", "utf-8")
-    own = {"GUARDIAN_DATA_DIR": str(installed.folder / "meaning"), "GUARDIAN_EMBEDDER": "auto"}
-    done = installed.run("python", "-c", INDEX_AND_SEARCH, "pages", "когда закипит вода", **own)
-    indexed, _, found = done.partition("\n")
-    assert "vectors made, 0 missing" in indexed
-    assert "The kettle" in found
+    assert "vectors made, 0 missing" in used["indexed"]
+    assert "The kettle" in used["found"]
+
+
+@pytest.mark.slow
+def test_an_installed_wheel_judges_the_bundled_cases(used: dict[str, str]) -> None:
+    """`guardian eval` has its cases and their passages with it."""
+    assert "## Drafts" in used["judged"]
 
 
 def test_an_installed_wheel_that_reads_the_checkout_is_caught(installed: Place) -> None:
     """What holds the other tests up: in that environment, opening a file of the checkout is an error."""
     with pytest.raises(AssertionError, match="the checkout was read"):
         installed.run("python", "-c", f"open({str(ROOT / 'pyproject.toml')!r})")
-
-
-@pytest.mark.slow
-def test_an_installed_wheel_judges_the_bundled_cases(installed: Place) -> None:
-    """`guardian eval` has its cases and their passages with it."""
-    assert "## Drafts" in installed.run("guardian", "eval", "--parts", "drafts", "--most", "1")
 
 
 # ------------------------------------------------------------------------------------------- containers and systemd
