@@ -127,11 +127,11 @@ def test_a_process_that_ends_while_a_pair_is_read_ends_in_peace() -> None:
         "    for each in reading: each.cancel()\n"
         "asyncio.run(main())\n"
     )
-    for _ in range(3):
-        done = subprocess.run(
-            [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
-        )
-        assert (done.returncode, done.stderr) == (0, "")
+    # Once: if nobody waits for those who read, each such process is aborted.
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def _other_graph(path: Path) -> None:

@@ -34,11 +34,11 @@ def purposes(server: FakeServer) -> list[str]:
 
 def test_both_rankers_serve_a_whole_turn(desk: Desk, server: FakeServer) -> None:
     """`guardian index` makes the vectors, a turn asks both models, and its traces have what they said."""
-    said = desk.run("index")
+    said = desk.here("index")
     assert said.code == 0, said.err
     assert "vectors made, 0 missing" in said.out
     server.clear()
-    result = desk.run("ask", QUESTION, "--json").json
+    result = desk.here("ask", QUESTION, "--json").json
     assert set(purposes(server)) == {"embedding", "rerank"}
     articles = [article for trace in result["per_query_results"] for article in trace["articles"]]
     assert all({"similarity", "rerank_score_raw"} <= set(article) for article in articles)
@@ -55,11 +55,11 @@ def test_both_rankers_serve_a_whole_turn(desk: Desk, server: FakeServer) -> None
 
 def test_a_turn_goes_on_without_its_rankers_and_says_so(desk: Desk, server: FakeServer) -> None:
     """With both models broken the turn answers as it does without them, and names both in what is degraded."""
-    desk.run("index")
+    desk.here("index")
     server.script([{"when": {"path": path}, "reply": {"status": 400}} for path in ("/embeddings", "/rerank")])
-    result = desk.run("ask", QUESTION, "--json").json
+    result = desk.here("ask", QUESTION, "--json").json
     off = {**dict.fromkeys(desk.more, ""), "GUARDIAN_EMBEDDER": "off"}
-    plain = desk.having(**off).run("ask", QUESTION, "--json").json
+    plain = desk.having(**off).here("ask", QUESTION, "--json").json
     assert result["answer_text"] == plain["answer_text"]
     assert plain["diagnostics"]["degraded"] == []
     parts = [said.partition(":")[0] for said in result["diagnostics"]["degraded"]]
@@ -69,12 +69,12 @@ def test_a_turn_goes_on_without_its_rankers_and_says_so(desk: Desk, server: Fake
 def test_indexing_without_the_embedding_server_indexes_and_says_so(desk: Desk, server: FakeServer) -> None:
     """The documents are indexed, the missing vectors are told on standard error, and the next run makes them."""
     server.script([{"when": {"path": "/embeddings"}, "reply": {"status": 400}}])
-    said = desk.run("index")
+    said = desk.here("index")
     assert said.code == 0
     assert "search goes on by words" in said.err
     assert ", 0 missing" not in said.out
     server.script([])
-    assert ", 0 missing" in desk.run("index").out
+    assert ", 0 missing" in desk.here("index").out
 
 
 def read(**value: str) -> Settings:
