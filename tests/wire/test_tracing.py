@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -131,12 +133,25 @@ def spans(sink: TraceSink) -> list[Any]:
     return [span for scope in scopes for span in scope.spans]
 
 
+@pytest.fixture(scope="module")
+def sent(desk: Traced) -> Callable[[str], TraceSink]:
+    """Return what was sent of an answered turn where nothing but the mode is said; there is one turn for each mode."""
+
+    @cache
+    def of_turn(mode: str) -> TraceSink:
+        with trace_sink() as sink:
+            assert desk.asks(QUESTION, **variables(sink, mode))["outcome"] == "answered"
+        return sink
+
+    return of_turn
+
+
 @pytest.mark.parametrize("mode", ["langsmith", "otel"])
-def test_a_trace_has_the_words_of_the_turn_where_nothing_else_is_said(desk: Traced, mode: str) -> None:
+def test_a_trace_has_the_words_of_the_turn_where_nothing_else_is_said(
+    sent: Callable[[str], TraceSink], mode: str
+) -> None:
     """The question's, the documents' and the answer's words are in what is sent, and so are the nodes' names."""
-    with trace_sink() as sink:
-        answer = desk.asks(QUESTION, **variables(sink, mode))
-    assert answer["outcome"] == "answered"
+    sink = sent(mode)
     assert sink.holds(WORD, "catalogue", "shelfctl", "damaged") == [WORD, "catalogue", "shelfctl", "damaged"]
     assert sink.holds("guardian_verify", "finalize") == ["guardian_verify", "finalize"]
 
@@ -174,18 +189,16 @@ def test_without_contents_nodes_keep_their_times_and_their_parents(quiet: Quiet)
         assert root.end_time_unix_nano > node.end_time_unix_nano > node.start_time_unix_nano > root.start_time_unix_nano
 
 
-def test_each_search_is_a_retriever_run_under_retrieve_with_what_it_found(desk: Traced) -> None:
+def test_each_search_is_a_retriever_run_under_retrieve_with_what_it_found(sent: Callable[[str], TraceSink]) -> None:
     """LangSmith gets the query and the passages, masked for whoever reads the trace."""
-    with trace_sink() as sink:
-        desk.asks(QUESTION, **variables(sink, "langsmith"))
-    sent = sink.sent.decode("utf-8", "replace")
-    node = re.search(r'"id":"([0-9a-f-]{36})"[^{}]*"name":"retrieve"', sent)
-    search = re.search(r'\{[^{}]*"name":"search doc"[^{}]*\}', sent)
+    text = sent("langsmith").sent.decode("utf-8", "replace")
+    node = re.search(r'"id":"([0-9a-f-]{36})"[^{}]*"name":"retrieve"', text)
+    search = re.search(r'\{[^{}]*"name":"search doc"[^{}]*\}', text)
     assert node
     assert search
     assert f'"parent_run_id":"{node[1]}"' in search[0]
     assert '"run_type":"retriever"' in search[0]
-    assert re.search(r'"documents":\[\{[^\]]*"page_content":"[^"]*shelfctl', sent)
+    assert re.search(r'"documents":\[\{[^\]]*"page_content":"[^"]*shelfctl', text)
 
 
 def test_langsmith_is_sent_its_key_as_a_header_and_nowhere_else(quiet: Quiet) -> None:
