@@ -14,7 +14,7 @@ from tools.benchmarks.bare import BareIndex, build
 from tools.benchmarks.corpus import misspelt, name, queries, write_pages
 from tools.benchmarks.retrieval import len_of, passages
 
-SIZE = 200
+SIZE = 120
 
 
 @pytest.fixture(scope="module")
