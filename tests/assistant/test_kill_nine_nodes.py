@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
-import shutil
 import sqlite3
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+import graph.build
 from assistant import ask
+from assistant.turns.runner import TurnRunner
 from assistant.turns.transcript import Turn, TurnStore
+from tests.support import kill_helpers_product
+from tests.support.cli_helpers import Desk, Said
 from tests.support.fork_server import Program
 from tests.support.kill_helpers import ROOT, Turns, kill, outcome_of
 from tests.support.kill_helpers_product import PAUSE_IN, PROFILE
+from tests.support.storage import open_storage
 
 pytestmark = pytest.mark.slow
 
@@ -70,20 +74,10 @@ HANDED_OFF: Final = Way(
 )
 
 
-@pytest.fixture(scope="module")
-def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the profile's documents indexed."""
-    folder = tmp_path_factory.mktemp("documents")
-    done = _guardian(folder, "index")
-    assert done.returncode == 0, done.stderr
-    return folder
-
-
 @pytest.fixture
-def home(documents: Path, tmp_path: Path) -> Path:
+def home(library: Desk, tmp_path: Path) -> Path:
     """Return a data directory of the test's own, in which the documents are indexed and nothing was said yet."""
-    shutil.copytree(documents, tmp_path / "data")
-    return tmp_path / "data"
+    return library.copied(tmp_path / "data").data
 
 
 def _environment(home: Path) -> dict[str, str]:
@@ -110,10 +104,9 @@ def _start(home: Path, *arguments: str, **pipes: Any) -> Program[str]:
     )
 
 
-def _guardian(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    process = _start(home, *arguments)
-    out, err = process.communicate(timeout=60)
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+def _guardian(home: Path, *arguments: str) -> Said:
+    """Run `guardian` in this process, which is another than the one killed."""
+    return Desk(home, ROOT).here(*arguments)
 
 
 def _turns(home: Path, graph: str) -> Turns:
@@ -131,11 +124,25 @@ def _entries(home: Path, thread: str) -> list[Turn]:
 
 
 def _ask(home: Path, monkeypatch: pytest.MonkeyPatch, text: str, thread: str, turn: str) -> str:
-    """Ask from this process, which is another than the one killed, and return the answer."""
+    """Ask from this process, and return the answer."""
     with monkeypatch.context() as patch:
         patch.setenv("GUARDIAN_DATA_DIR", str(home))
         patch.setenv("GUARDIAN_PROFILE", str(PROFILE))
         return ask(text, thread=thread, turn_id=turn)
+
+
+def _resume(turns: Turns) -> Any:
+    """Finish the turn of the conversation `t` in this process, over the graph of the one killed; return the result."""
+
+    async def resume(build: Callable[[Path, Any], Any]) -> Any:
+        async with open_storage(turns.data) as storage:
+            return await TurnRunner(build(turns.data, storage.saver), storage.store, storage.claims).resume("t")
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in kill_helpers_product.NODES:
+            # The graph's nodes are logged ones from here on: until the turn is over.
+            patch.setattr(graph.build, name, getattr(graph.build, name))
+        return asyncio.run(resume(getattr(kill_helpers_product, turns.graph.partition(":")[2])))
 
 
 def _wait_in(turns: Turns, process: Program[str], node: str, time_of: int) -> None:
@@ -188,12 +195,12 @@ PLACES = [
 def test_a_turn_killed_in_a_node_goes_on_at_that_node(
     home: Path, monkeypatch: pytest.MonkeyPatch, way: Way, node: str, time_of: int
 ) -> None:
-    """Another process runs the killed node again and none that had ended; the answer is recorded once."""
+    """Another process, this one, runs the killed node again and none that had ended; the answer is recorded once."""
     turns = _turns(home, way.graph)
     _kill_in(turns, monkeypatch, node, time_of, "t", "one", way.text)
     assert turns.log()[-1].startswith(f"begin {node} ")
 
-    result = outcome_of(turns.resume("t"))
+    result = _resume(turns)
 
     assert (result["outcome"], result["question"]) == (way.outcome, way.text)
     at = [position for position, name in enumerate(way.nodes) if name == node][time_of - 1]
@@ -233,7 +240,7 @@ def test_a_taken_over_turn_ends_as_an_undisturbed_one(home: Path, monkeypatch: p
     _wait_in(turns, second, "guardian_verify", 2)
     kill(second)
 
-    result = outcome_of(turns.resume("t"))
+    result = _resume(turns)
 
     for one in (undisturbed, result):
         del one["thread_id"]
@@ -248,15 +255,15 @@ def test_the_transcript_shows_one_entry_a_turn(home: Path, monkeypatch: pytest.M
     _kill_in(turns, monkeypatch, "draft", 1, "t", "one", LEND)
 
     half = _guardian(home, "threads", "show", "t")
-    assert [line for line in half.stdout.splitlines() if line.startswith("> ")] == [f"> {LEND}"]
-    assert "guardian threads resume t" in half.stdout
+    assert [line for line in half.out.splitlines() if line.startswith("> ")] == [f"> {LEND}"]
+    assert "guardian threads resume t" in half.out
 
-    outcome_of(turns.resume("t"))
+    _resume(turns)
     _ask(home, monkeypatch, NEXT, "t", "two")
     shown = _guardian(home, "threads", "show", "t")
-    assert [line for line in shown.stdout.splitlines() if line.startswith("> ")] == [f"> {LEND}", f"> {NEXT}"]
-    assert [line[:4] for line in shown.stdout.splitlines() if line.startswith("──")] == ["── 1", "── 2"]
-    assert "resume" not in shown.stdout
+    assert [line for line in shown.out.splitlines() if line.startswith("> ")] == [f"> {LEND}", f"> {NEXT}"]
+    assert [line[:4] for line in shown.out.splitlines() if line.startswith("──")] == ["── 1", "── 2"]
+    assert "resume" not in shown.out
 
 
 def test_the_next_message_finishes_a_killed_turn_first(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,10 +273,10 @@ def test_the_next_message_finishes_a_killed_turn_first(home: Path, monkeypatch: 
 
     asked = _guardian(home, "ask", NEXT, "--thread", "t", "--json", "--quiet")
 
-    assert asked.returncode == 0, asked.stderr
+    assert asked.code == 0, asked.err
     first, second = _entries(home, "t")
     assert (first.question, first.outcome) == (LEND, "answered")
-    assert (second.question, second.answer) == (NEXT, json.loads(asked.stdout)["answer_text"])
+    assert (second.question, second.answer) == (NEXT, asked.json["answer_text"])
     assert [text for kind, text in _what_was_said(home, "t") if kind == "human"] == [LEND, NEXT]
 
 
@@ -287,8 +294,8 @@ def test_a_chat_killed_between_two_turns_has_lost_nothing(home: Path) -> None:
     kill(chat)
 
     resumed = _guardian(home, "threads", "resume", "t", "--json")
-    assert (resumed.returncode, resumed.stdout.strip()) == (0, "null")
-    assert _guardian(home, "ask", NEXT, "--thread", "t", "--quiet").returncode == 0
+    assert (resumed.code, resumed.out.strip()) == (0, "null")
+    assert _guardian(home, "ask", NEXT, "--thread", "t", "--quiet").code == 0
     assert [(turn.question, turn.outcome) for turn in _entries(home, "t")] == [
         (LEND, "answered"),
         (NEXT, "answered"),
@@ -383,11 +390,11 @@ def test_a_guardian_ask_killed_at_any_moment_can_be_finished(home: Path) -> None
         half_finished += before == ["running"]
         if number % 2:
             asked = _guardian(home, "ask", NEXT, "--thread", thread, "--quiet")
-            assert asked.returncode == 0, asked.stderr
+            assert asked.code == 0, asked.err
             expected = [LEND, NEXT] if before else [NEXT]
         elif before:
             resumed = _guardian(home, "threads", "resume", thread)
-            assert resumed.returncode == 0, resumed.stderr
+            assert resumed.code == 0, resumed.err
             expected = [LEND]
         else:
             continue
