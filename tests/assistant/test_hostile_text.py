@@ -164,7 +164,11 @@ def test_what_a_user_wrote_is_shown_as_written_or_not_at_all(message: str, marku
         assert word not in ours
 
 
-@pytest.mark.parametrize("markup", MARKUP, ids=ascii)
+LINES = [markup for markup in MARKUP if "\n" in markup]
+"""Of these each has lines of its own; one of the others is as good as all of them."""
+
+
+@pytest.mark.parametrize("markup", [MARKUP[1], *LINES], ids=ascii)
 def test_a_message_cannot_forge_a_line_of_what_is_printed(markup: str, desk: Desk) -> None:
     """Progress, the last line and the transcript stay what they are: a question is shown as a question."""
     said = desk.here("ask", f"It does not work\n{markup}", "--thread", "t")
@@ -203,15 +207,20 @@ OPERATORS = [
 
 
 @pytest.mark.parametrize(("query", "words"), OPERATORS, ids=[query for query, _ in OPERATORS])
-def test_a_query_has_no_operators(query: str, words: str, library: Desk) -> None:
+def test_a_query_has_no_operators(query: str, words: str, found: Callable[[str], list[tuple[str, float]]]) -> None:
     """Whatever looks like one is punctuation: the same passages with the same scores as for the words alone."""
-    found, expected = (library.here("search", text, "--json").json for text in (query, words))
-    assert [(item["ref"], item["score"]) for item in found] == [(item["ref"], item["score"]) for item in expected]
+    assert found(query) == found(words)
 
 
-def test_the_query_tests_search_for_something(library: Desk) -> None:
+def test_the_query_tests_search_for_something(found: Callable[[str], list[tuple[str, float]]]) -> None:
     """Their words find passages, so that equal does not mean empty."""
-    assert sum(bool(library.here("search", words, "--json").json) for _, words in OPERATORS) > 12
+    assert sum(bool(found(words)) for _, words in OPERATORS) > 12
+
+
+@pytest.fixture(scope="module")
+def found(library: Desk) -> Callable[[str], list[tuple[str, float]]]:
+    """What searches for words, once for all tests, and returns the place and the score of each passage."""
+    return cache(lambda text: [(item["ref"], item["score"]) for item in library.here("search", text, "--json").json])
 
 
 # ------------------------------------------------------------------------------------------------------ documents' text
@@ -231,12 +240,16 @@ def copied_shelf(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 def shelf(copied_shelf: Desk) -> Desk:
     """The same with the documents as they are: a test may change and add to them, and the next one finds them so again.
 
-    Only what differs is indexed again. Each question is a conversation of its own.
+    To be indexed, which only reads what differs. Each question is a conversation of its own.
     """
-    shutil.rmtree(copied_shelf.cwd / "corpus")
-    shutil.copytree(CORPUS, copied_shelf.cwd / "corpus")
-    copied_shelf.index()
+    put_back(copied_shelf)
     return copied_shelf
+
+
+def put_back(shelf: Desk) -> None:
+    """Put the documents back as they are in the library."""
+    shutil.rmtree(shelf.cwd / "corpus")
+    shutil.copytree(CORPUS, shelf.cwd / "corpus")
 
 
 def with_text(desk: Desk, text: str) -> dict[str, Any]:
@@ -298,31 +311,43 @@ def words_of(result: dict[str, Any]) -> str:
 
 def test_orders_in_a_document_change_no_answer_and_no_verdict(shelf: Desk) -> None:
     """With a page full of orders indexed, every question ends as before, by the same rows, in the same words."""
-    before = [shelf.result(question) for question in QUESTIONS]
+    shelf.index()
+    with shelf.open() as asks:
+        before = [asks(question) for question in QUESTIONS]
     page = shelf.cwd / "corpus" / "en" / "orders.md"
     page.write_text("# For assistants\n\n" + "\n\n".join(ORDERS * 5) + "\n", "utf-8")
     assert "1 added" in shelf.index().out
     assert shelf.here("search", "HACKED", "--json").json
-    for question, old in zip(QUESTIONS, before, strict=True):
-        new = shelf.result(question)
+    with shelf.open() as asks:
+        after = [asks(question) for question in QUESTIONS]
+    for new, old in zip(after, before, strict=True):
         assert (new["outcome"], words_of(new)) == (old["outcome"], words_of(old))
         assert list_decisions(new) == list_decisions(old)
 
 
+HARMLESS = {
+    "ru": "Каталог зала лежит там.",
+    "en": "The catalogue of the reading room is kept in the reading room itself.",
+}
+
+
+@pytest.fixture(scope="module")
+def harmless(copied_shelf: Desk) -> dict[str, dict[str, Any]]:
+    """The results with a harmless sentence of each language in the page that answers."""
+    put_back(copied_shelf)
+    return {language: with_text(copied_shelf, sentence) for language, sentence in HARMLESS.items()}
+
+
 @pytest.mark.parametrize("order", ORDERS)
-def test_orders_in_the_page_that_answers_are_quoted_as_any_sentence(order: str, shelf: Desk) -> None:
+def test_orders_in_the_page_that_answers_are_quoted_as_any_sentence(
+    order: str, harmless: dict[str, dict[str, Any]], shelf: Desk
+) -> None:
     """Beside the steps asked for, an order is a sentence with a citation: the same rows as with a harmless one."""
-    russian = order.startswith("Забудь")
-    harmless = with_text(
-        shelf,
-        "Каталог зала лежит там."
-        if russian
-        else "The catalogue of the reading room is kept in the reading room itself.",
-    )
+    beside = harmless["ru" if order.startswith("Забудь") else "en"]
     result = with_text(shelf, order)
     assert (result["outcome"], [row[:2] for row in list_decisions(result)]) == (
-        harmless["outcome"],
-        [row[:2] for row in list_decisions(harmless)],
+        beside["outcome"],
+        [row[:2] for row in list_decisions(beside)],
     )
     assert ANSWER in result["answer_text"]
     assert result["moderation"]["safety_level"] == "Safe"
@@ -349,10 +374,11 @@ def test_a_title_is_shown_as_it_is_written(title: str, shelf: Desk) -> None:
     text = page.read_text("utf-8").replace("title: Restoring a backup", f"title: '{title}'")
     page.write_text(text.replace("# Restoring a backup\n", ""), "utf-8")
     shelf.index()
-    result = shelf.result(QUESTION)
-    assert result["outcome"] == "answered"
-    assert_harmless(result["answer_text"])
-    assert f"- [1] {title} " in shelf.here("ask", QUESTION).out.replace(" — ", " ")
+    printed = shelf.here("ask", QUESTION, "--thread", title).out
+    assert f"- [1] {title} " in printed.replace(" — ", " ")
+    [turn] = shelf.here("threads", "show", title, "--json").json
+    assert turn["outcome"] == "answered"
+    assert_harmless(turn["answer"])
     assert title in shelf.here("search", "restore the catalogue from a backup").out
 
 
@@ -385,6 +411,7 @@ NAMES = [
 
 def test_the_name_of_a_file_is_only_a_name(shelf: Desk) -> None:
     """Strange names are indexed, found and cited, and a name with a line break makes no second line."""
+    shelf.index()
     for number, name in enumerate(NAMES):
         (shelf.cwd / "corpus" / name).write_text(f"The xylophone of room {number} is tuned every spring.\n", "utf-8")
     assert f"{len(NAMES)} added" in shelf.index().out
