@@ -6,7 +6,7 @@ import random
 import signal
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, groupby
@@ -210,27 +210,43 @@ async def test_an_id_may_be_used_in_another_conversation(desk: Desk) -> None:
     assert result["answer_text"] == "echo: goodbye"
 
 
-@pytest.mark.parametrize("bad", ["", "x" * 242, "a\nb", "a\x00b", "\x7f", "\ud800", "\x85"])
-async def test_unusable_ids_are_refused(desk: Desk, bad: str) -> None:
+UNUSABLE = ["", "x" * 242, "a\nb", "a\x00b", "\x7f", "\ud800", "\x85"]
+
+
+async def test_unusable_ids_are_refused(desk: Desk) -> None:
     """An id that is empty, too long, or not to be stored or shown is the caller's error, with a way out."""
-    for arguments in ((bad, "one"), ("t", bad)):
-        with pytest.raises(InputError) as caught:
-            await desk.runner().run(arguments[0], "hello", turn_id=arguments[1])
-        assert caught.value.way_out
-        str(caught.value).encode()
-    for method in (desk.runner().resume, desk.runner().delete):
-        with pytest.raises(InputError):
-            await method(bad)
+    runner = desk.runner()
+    for bad in UNUSABLE:
+        for told in (
+            await error_of(runner.run(bad, "hello", turn_id="one")),
+            await error_of(runner.run("t", "hello", turn_id=bad)),
+            await error_of(runner.resume(bad)),
+            await error_of(runner.delete(bad)),
+        ):
+            assert isinstance(told, InputError), (bad, told)
+            assert told.way_out, bad
+            str(told).encode()
 
     assert await desk.store.list_threads() == []
 
 
-@pytest.mark.parametrize("odd", ["x" * 200, "../../etc/passwd", "/", ".", "нить 🧵", "'; DROP TABLE turns; --", " "])
-async def test_any_other_id_is_just_an_id(desk: Desk, odd: str) -> None:
-    """Paths, quotes and any script are fine in an id, and no file outside the folder of locks comes of them."""
-    await desk.runner().run(odd, "hello", turn_id=odd)
+async def error_of(doing: Awaitable[Any]) -> BaseException | None:
+    """Return what comes of something that fails; nothing if it does not."""
+    [outcome] = await asyncio.gather(doing, return_exceptions=True)
+    return outcome if isinstance(outcome, BaseException) else None
 
-    assert [thread.thread_id for thread in await desk.store.list_threads()] == [odd]
+
+ODD = ["x" * 200, "../../etc/passwd", "/", ".", "нить 🧵", "'; DROP TABLE turns; --", " "]
+
+
+async def test_any_other_id_is_just_an_id(desk: Desk) -> None:
+    """Paths, quotes and any script are fine in an id, and no file outside the folder of locks comes of them."""
+    for odd in ODD:
+        result = await desk.runner().run(odd, "hello", turn_id=odd)
+        assert result["answer_text"] == "echo: hello", odd
+        assert [(turn.thread_id, turn.turn_id) for turn in await desk.store.turns(odd)] == [(odd, odd)]
+
+    assert [thread.thread_id for thread in await desk.store.list_threads()] == ODD[::-1]
     assert {path.name for path in desk.data.iterdir()} <= {
         "locks",
         "nodes.log",
@@ -673,6 +689,18 @@ def turns(tmp_path: Path, url: str) -> Turns:
     return Turns(tmp_path, database=url)
 
 
+async def run_here(turns: Turns, text: str, turn_id: str) -> dict[str, Any]:
+    """Run a turn in this process, which is another than those that are killed."""
+    async with open_desk(turns.data, turns.database) as desk:
+        return await desk.runner().run("t", text, turn_id=turn_id)
+
+
+async def resume_here(turns: Turns) -> list[dict[str, Any] | None]:
+    """Finish what is half-finished in this process, and once more; return both results."""
+    async with open_desk(turns.data, turns.database) as desk:
+        return [await desk.runner().resume("t") for _ in range(2)]
+
+
 async def everything(turns: Turns, thread: str = "t") -> tuple[list[tuple[int, str, str, str | None]], list[str]]:
     """Return a conversation's transcript, and what the graph's state remembers."""
     async with open_desk(turns.data, turns.database) as desk:
@@ -683,12 +711,12 @@ async def everything(turns: Turns, thread: str = "t") -> tuple[list[tuple[int, s
 @pytest.mark.parametrize("name", NODES)
 def test_a_turn_killed_in_any_node_is_finished_by_another_process(turns: Turns, name: str) -> None:
     """After kill -9 nothing is lost, no finished node runs again, and the answer is recorded once."""
-    outcome_of(turns.run("t", "one", "hello"))
+    asyncio.run(run_here(turns, "hello", "one"))
     turns.run_and_kill("t", "two", "killed message", in_node=name)
-    result = outcome_of(turns.resume("t"))
-    nothing = outcome_of(turns.resume("t"))
+    result, nothing = asyncio.run(resume_here(turns))
     transcript, words = asyncio.run(everything(turns))
 
+    assert result is not None
     assert result["answer_text"] == "echo: killed message"
     assert nothing is None
     assert turns.nodes("end") == [*NODES, *NODES]
@@ -702,7 +730,7 @@ def test_a_turn_killed_in_any_node_is_finished_by_another_process(turns: Turns, 
 def test_a_killed_first_turn_is_finished_before_the_next_message(turns: Turns) -> None:
     """Another process's message, sent after the kill, comes second, and both are answered."""
     turns.run_and_kill("t", "one", "hello", in_node="search")
-    outcome_of(turns.run("t", "two", "goodbye"))
+    asyncio.run(run_here(turns, "goodbye", "two"))
     transcript, words = asyncio.run(everything(turns))
 
     assert transcript == [(1, "done", "hello", "echo: hello"), (2, "done", "goodbye", "echo: goodbye")]
@@ -755,8 +783,9 @@ def test_no_answered_message_is_lost_by_kills_at_any_moment(tmp_path: Path, url:
     """Over kills at random moments of a fast chat, pruning included, every message is answered once and in order."""
     turns = Turns(tmp_path, graph="tests.support.kill_helpers_graph:quick_graph", database=url)
     dice = random.Random(7)  # noqa: S311  # moments to kill at, not secrets
+    transcript: list[tuple[int, str, str, str | None]] = []
     for _ in range(6):
-        first = 1 + len(asyncio.run(everything(turns))[0])
+        first = 1 + len(transcript)
         process = turns.chat("t", first=first)
         turns.wait_for(f"answered {first + dice.randrange(2, 6)}", process)
         time.sleep(dice.uniform(0.0, 0.03))
@@ -765,7 +794,7 @@ def test_no_answered_message_is_lost_by_kills_at_any_moment(tmp_path: Path, url:
         transcript, _ = asyncio.run(everything(turns))
         done = [number for number, status, _, _ in transcript if status == "done"]
         assert set(answered) <= set(done)
-    outcome_of(turns.resume("t"))
+    asyncio.run(resume_here(turns))
     transcript, words = asyncio.run(everything(turns))
 
     assert len(transcript) > 18

@@ -74,8 +74,9 @@ _OF_SOME_TURNS: Final = (
     "fastapi",
     "uvicorn",
     "opentelemetry.exporter.otlp.proto.http.trace_exporter",
+    "adapters.checkpoints.postgres",
 )
-"""What is imported where a model is asked, turns are traced, or a server runs."""
+"""What is imported where a model is asked, turns are traced, a server runs, or PostgreSQL keeps the conversations."""
 
 
 def _import_what_a_turn_needs() -> None:
