@@ -20,10 +20,10 @@ VISIT = Visit("0" * 32, 4_000_000_000)
 PERSON = "I want to talk to a person"
 
 
-@pytest.fixture
-def desk(library: Desk, tmp_path: Path) -> Desk:
+@pytest.fixture(scope="module")
+def talked(library: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A desk with two conversations in its file, one with a hand-off that nobody has taken, and one half-finished turn."""
-    desk = library.copied(tmp_path / "data")
+    desk = library.copied(tmp_path_factory.mktemp("talked") / "data")
     assert desk.result(QUESTION, "--thread", "one")["outcome"] == "answered"
     nowhere = desk.having(GUARDIAN_HANDOFF_TO="http://127.0.0.1:9/hook")
     assert nowhere.result(PERSON, "--thread", "two")["outcome"] == "handed_off"
@@ -33,6 +33,12 @@ def desk(library: Desk, tmp_path: Path) -> Desk:
             "UPDATE turns SET status = 'running', result = NULL, finished_at = NULL WHERE thread_id = 'half'"
         )
     return desk
+
+
+@pytest.fixture
+def desk(talked: Desk, tmp_path: Path) -> Desk:
+    """The same, of the test's own."""
+    return talked.copied(tmp_path / "data")
 
 
 def look(desk: Desk) -> dict[str, Any]:

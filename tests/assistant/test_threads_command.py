@@ -5,6 +5,7 @@ import re
 import shutil
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -17,13 +18,20 @@ from contracts.result import StructuredAgentResult
 from tests.support.cli_helpers import ANSWER, QUESTION, Desk, leave_half_finished
 
 
-@pytest.fixture
-def talked(desk: Desk) -> Desk:
-    """A desk with one conversation of two turns and one of one."""
+@pytest.fixture(scope="module")
+def said_before(library: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A desk with one conversation of two turns and one of one, for copying only."""
+    desk = library.copied(tmp_path_factory.mktemp("talked") / "data")
     desk.here("ask", "It does not work", "--thread", "support-17", "--id", "m1")
     desk.here("ask", "I mean restoring the catalogue from a backup", "--thread", "support-17", "--id", "m2")
     desk.here("ask", "Где лежат резервные копии?", "--thread", "поддержка")
     return desk
+
+
+@pytest.fixture
+def talked(said_before: Desk, tmp_path: Path) -> Desk:
+    """The same, of the test's own."""
+    return said_before.copied(tmp_path / "talked")
 
 
 def test_conversations_are_listed_the_one_used_last_first(talked: Desk) -> None:
