@@ -55,7 +55,10 @@ async def within(seconds: float, node: str, work: Coroutine[Any, Any, Json]) -> 
             done, _ = await asyncio.wait((task,), timeout=seconds)
             if done:
                 return task.result()
-        except _Held:
+        except (_Held, BaseExceptionGroup) as error:
+            # A group of tasks (`asyncio.TaskGroup`) raises what one of its tasks has raised in a group of its own.
+            if isinstance(error, BaseExceptionGroup) and error.subgroup(_Held) is None:
+                raise
             raise NodeTimeoutError(node, time.monotonic() - began, kind="run", run_timeout=held) from None
         finally:
             if not task.done():

@@ -41,10 +41,17 @@ def question_of(text: str) -> str:
         by_intonation = len(cuts) == 1 and re.search("[а-яё]", last, re.IGNORECASE)
         return last if by_intonation and not _STATES.search(last) else ""
     clause = last[start:].strip()
+    if "(" not in clause:
+        clause = clause.rstrip(")")  # it stood in brackets that began before it
     behind = (last[begin:end] for begin, end in zip(cuts, [*cuts[1:], None], strict=True) if begin > start)
-    if _STATES.search(clause) or any(map(_is_statement, behind)):
+    if _STATES.search(clause) or _tells_that(last[:start], clause) or any(map(_is_statement, behind)):
         return ""
     return clause if start == 0 else clause[:1].upper() + clause[1:]
+
+
+def _tells_that(front: str, clause: str) -> bool:
+    """Whether a clause is what somebody is told, and no question: "Вы знаете, что ваш файл удалён?"."""
+    return clause[:3].lower() in ("что", "как") and bool(_TELLS_THAT.search(front))
 
 
 def states(gap: str) -> bool:
@@ -74,6 +81,7 @@ def _start_of_question(said: str, cuts: Sequence[int]) -> int | None:
 
 _LEADS_IN: Final = _WORDING.pattern("leads_in")
 _STATES: Final = _WORDING.pattern("states")
+_TELLS_THAT: Final = _WORDING.pattern("tells_that")
 _TOLD: Final = _WORDING.pattern("told")
 _GOES_ON: Final = _WORDING.pattern("goes_on")
 _HAS_SUBJECT: Final = _WORDING.pattern("has_subject")

@@ -20,6 +20,7 @@ from adapters.checkpoints.ids import raise_floor, time_of
 from adapters.checkpoints.sqlite import PruningSqliteSaver, open_saver
 from contracts.errors import ConfigError, ThreadError
 from tests.support.clock import HOUR, MOVES, YEAR, Clock, clock
+from tests.support.storage import open_storage
 from tests.support.turn import place
 
 __all__ = ["clock"]
@@ -70,6 +71,14 @@ def path(tmp_path: Path) -> Path:
 async def saver(path: Path) -> AsyncIterator[PruningSqliteSaver]:
     async with open_saver(path) as opened:
         yield opened
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def either(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
+    """Return the saver of each engine."""
+    url = request.getfixturevalue("database_url") if request.param == "postgres" else ""
+    async with open_storage(tmp_path, url) as storage:
+        yield storage.saver
 
 
 # ------------------------------------------------------------------------------------------------- what LangGraph does
@@ -130,10 +139,10 @@ async def test_a_langgraph_with_other_ids_is_refused(
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 @pytest.mark.parametrize("wrong_by_s", MOVES)
 async def test_what_was_said_last_is_last(
-    saver: PruningSqliteSaver, clock: Clock, wrong_by_s: int, durability: Literal["sync", "async", "exit"]
+    either: Any, clock: Clock, wrong_by_s: int, durability: Literal["sync", "async", "exit"]
 ) -> None:
     """Over a clock that is wrong for one turn and right for the next, each turn goes on from the one before."""
-    graph = parrot(saver)
+    graph = parrot(either)
     for number, off in enumerate((0, wrong_by_s, 0, -wrong_by_s, 0)):
         clock.restart(off)
         await say(graph, f"m{number}", durability=durability)
@@ -141,9 +150,9 @@ async def test_what_was_said_last_is_last(
     assert await said(graph) == [text for n in range(5) for text in (f"m{n}", f"M{n}")]
 
 
-async def test_a_change_and_a_fork_of_an_older_step_are_the_newest(saver: PruningSqliteSaver, clock: Clock) -> None:
+async def test_a_change_and_a_fork_of_an_older_step_are_the_newest(either: Any, clock: Clock) -> None:
     """After the clock was set back, what is changed is the newest step, also where it is made from an older one."""
-    graph = parrot(saver)
+    graph = parrot(either)
     clock.restart(YEAR)
     await say(graph, "one")
     begun = [snapshot async for snapshot in graph.aget_state_history(place())][-2].config
@@ -160,12 +169,12 @@ async def test_a_change_and_a_fork_of_an_older_step_are_the_newest(saver: Prunin
     assert await said(graph) == ["one", "forked", "two", "TWO"]
 
 
-async def test_a_copied_thread_goes_on_above_its_copied_ids(saver: PruningSqliteSaver, clock: Clock) -> None:
+async def test_a_copied_thread_goes_on_above_its_copied_ids(either: Any, clock: Clock) -> None:
     """The ids of a copy are those of its original, and a turn in either is above them."""
-    graph = parrot(saver)
+    graph = parrot(either)
     clock.restart(HOUR)
     await say(graph, "one")
-    await saver.acopy_thread("t", "copy")
+    await either.acopy_thread("t", "copy")
     clock.restart(0)
     await say(graph, "two", place("copy"))
     clock.restart(0)
@@ -200,9 +209,9 @@ async def test_the_ids_of_subgraphs_count_too(saver: PruningSqliteSaver, clock: 
     assert [text for text in dict.fromkeys(heard) if text.startswith("m")] == ["m0", "m1", "m2", "m3"]
 
 
-async def test_many_threads_of_one_process_do_not_disturb_each_other(saver: PruningSqliteSaver, clock: Clock) -> None:
+async def test_many_threads_of_one_process_do_not_disturb_each_other(either: Any, clock: Clock) -> None:
     """Of ten threads at once, half of them from a clock that was ahead, each keeps its own order."""
-    graph = parrot(saver)
+    graph = parrot(either)
     clock.restart(YEAR)
     await asyncio.gather(*(say(graph, "m0", place(str(thread))) for thread in range(0, 10, 2)))
     clock.restart(0)

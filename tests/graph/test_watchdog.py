@@ -86,6 +86,24 @@ async def test_a_node_that_never_yields_ends_in_safe_exit(monkeypatch: pytest.Mo
     assert (await run(ports()))["result"]["outcome"] == "answered"
 
 
+async def test_a_task_of_a_group_that_never_yields_ends_by_the_bound() -> None:
+    """What it is ended by comes out of the group in a group; another fault of a group stays as it is."""
+
+    async def group_of(task: Callable[[], Any]) -> dict[str, Any]:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(task())
+        return {}
+
+    async def fail() -> None:
+        raise ValueError("a fault of its own")
+
+    with pytest.raises(NodeTimeoutError, match="draft"):
+        await within(2.0, "draft", group_of(Computes().draft))
+    with pytest.raises(ExceptionGroup) as caught:
+        await within(2.0, "draft", group_of(fail))
+    assert caught.group_contains(ValueError)
+
+
 async def test_work_that_yields_is_left_to_its_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step that takes long and comes to its end in time is not disturbed, and neither is one that waits."""
     monkeypatch.setattr("graph.build.SECONDS_PER_NODE", 30.0)

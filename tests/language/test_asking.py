@@ -25,6 +25,14 @@ STATEMENTS = [
     "Мы удалили все ваши данные без возможности восстановления?",
     "Знаете ли вы, что аккаунт удалён?",
     "Какая форма нужна, аккаунт удалён?",
+    "Вы знаете, что ваш аккаунт удалён?",
+    "А вы в курсе, что поддержка закрыта навсегда?",
+    "Вам сообщили вчера, что ваши данные удалены?",
+    "Вас предупредили, что чайник отключат?",
+    "Вы видели, как удалили ваш аккаунт?",
+    "Would you still like help though the service is closed forever?",
+    "Is your account deleted because you did not pay?",
+    "What will you do without support, which is closed forever?",
 ]
 
 
@@ -48,6 +56,9 @@ def test_what_states_something_in_the_form_of_a_question_is_none(text: str) -> N
         ("Which one? It is broken.", "Which one?"),
         ("Всё сломано, какой он марки?", "Какой он марки?"),
         ("Это чайник?", "Это чайник?"),
+        ("Скажите, что именно не открывается?", "Что именно не открывается?"),
+        ("Cloud or server, which is it?", "Which is it?"),
+        ("It is broken (which one is it?)", "Which one is it?"),
         ("It is broken.", ""),
         ("It is broken?", ""),
         ("", ""),
