@@ -290,17 +290,20 @@ def test_the_containers_packages_are_those_that_are_tested() -> None:
 
 
 def test_the_services_of_compose_are_healthy_before_they_are_used() -> None:
-    """Each server has a check of its health and a volume, and the assistant waits for both servers and the index."""
+    """Each server has a check of its health and a volume; nginx waits for the assistant's two, and they for all others."""
     services = COMPOSE["services"]
-    assert set(services) == {"index", "guardian", "qdrant", "postgres"}
-    assert all(services[name]["healthcheck"]["test"] for name in ("guardian", "qdrant", "postgres"))
+    assert set(services) == {"index", "guardian-1", "guardian-2", "proxy", "qdrant", "postgres"}
+    assert all(services[name]["healthcheck"]["test"] for name in set(services) - {"index"})
     used = {volume.partition(":")[0] for service in services.values() for volume in service["volumes"]}
     assert set(COMPOSE["volumes"]) <= used
-    waits = {name: wanted["condition"] for name, wanted in services["guardian"]["depends_on"].items()}
-    assert waits == {
-        "index": "service_completed_successfully",
-        "qdrant": "service_healthy",
-        "postgres": "service_healthy",
+    for server in ("guardian-1", "guardian-2"):
+        assert {name: wanted["condition"] for name, wanted in services[server]["depends_on"].items()} == {
+            "index": "service_completed_successfully",
+            "qdrant": "service_healthy",
+            "postgres": "service_healthy",
+        }
+    assert services["proxy"]["depends_on"] == {
+        name: {"condition": "service_healthy"} for name in ("guardian-1", "guardian-2")
     }
     assert all(str(port).startswith("127.0.0.1:") for service in services.values() for port in service.get("ports", ()))
 
@@ -308,7 +311,7 @@ def test_the_services_of_compose_are_healthy_before_they_are_used() -> None:
 def test_no_secret_stands_in_a_file_that_is_shipped() -> None:
     """Keys and passwords come from the file of the environment alone, whose example has none, and which git ignores."""
     for service in COMPOSE["services"].values():
-        for name, value in service["environment"].items():
+        for name, value in service.get("environment", {}).items():
             assert not name.endswith(("KEY", "PASSWORD")) or value == "" or value.startswith("${"), name
     given = [line for line in ENVIRONMENT.splitlines() if re.match(r"(# )?[A-Z_]+=", line)]
     secrets = [line for line in given if line.partition("=")[0].endswith(("KEY", "PASSWORD"))]
@@ -319,11 +322,14 @@ def test_no_secret_stands_in_a_file_that_is_shipped() -> None:
 
 
 def test_what_the_file_of_the_environment_says_counts_in_compose() -> None:
-    """Where the index is can be chosen there; the password of PostgreSQL goes to PostgreSQL alone."""
-    for name in ("index", "guardian"):
+    """Where the index is can be chosen there; both servers name the proxy, whose file names both servers."""
+    proxy = COMPOSE["services"]["proxy"]["networks"]["default"]["ipv4_address"]
+    for name in ("index", "guardian-1", "guardian-2"):
         environment = COMPOSE["services"][name]["environment"]
         assert environment["GUARDIAN_INDEX_URL"] == "${GUARDIAN_INDEX_URL:-qdrant://qdrant:6333}"
         assert environment["POSTGRES_PASSWORD"] == ""
+        assert environment["GUARDIAN_PROXIES"] == environment["GUARDIAN_TRUSTED_PROXIES"] == proxy
+        assert name == "index" or f"server {name}:8000" in (ROOT / "packaging" / "nginx.conf").read_text("utf-8")
     assert COMPOSE["services"]["postgres"]["environment"]["POSTGRES_PASSWORD"].startswith("${POSTGRES_PASSWORD:?")
 
 
@@ -353,9 +359,10 @@ def test_every_variable_of_the_shipped_files_is_one() -> None:
 def test_a_stop_gives_running_turns_their_time() -> None:
     """Compose and systemd wait for longer than the server drains, which both tell to end with SIGTERM."""
     (drain,) = (float(variable.default) for variable in VARIABLES if variable.name == "GUARDIAN_DRAIN_SECONDS")
-    guardian = COMPOSE["services"]["guardian"]
-    assert float(guardian["environment"]["GUARDIAN_DRAIN_SECONDS"]) == drain
-    assert float(guardian["stop_grace_period"].removesuffix("s")) > drain
+    for server in ("guardian-1", "guardian-2"):
+        guardian = COMPOSE["services"][server]
+        assert float(guardian["environment"]["GUARDIAN_DRAIN_SECONDS"]) == drain
+        assert float(guardian["stop_grace_period"].removesuffix("s")) > drain
     unit = dict(line.split("=", 1) for line in UNIT.splitlines() if re.match(r"[A-Za-z]+=", line))
     assert float(unit["TimeoutStopSec"]) > drain
     assert unit["KillSignal"] == "SIGTERM"
