@@ -59,7 +59,8 @@ async def within(seconds: float, node: str, work: Coroutine[Any, Any, Json]) -> 
             # A group of tasks (`asyncio.TaskGroup`) raises what one of its tasks has raised in a group of its own.
             if isinstance(error, BaseExceptionGroup) and error.subgroup(_Held) is None:
                 raise
-            raise NodeTimeoutError(node, time.monotonic() - began, kind="run", run_timeout=held) from None
+            others = error.split(_Held)[1] if isinstance(error, BaseExceptionGroup) else None
+            raise NodeTimeoutError(node, time.monotonic() - began, kind="run", run_timeout=held) from others
         finally:
             if not task.done():
                 _leave(task)

@@ -51,7 +51,7 @@ def question_of(text: str) -> str:
 
 def _tells_that(front: str, clause: str) -> bool:
     """Whether a clause is what somebody is told, and no question: "Вы знаете, что ваш файл удалён?"."""
-    return clause[:3].lower() in ("что", "как") and bool(_TELLS_THAT.search(front))
+    return clause[:4].lower() == "что " and bool(_TELLS_THAT.match(front))
 
 
 def states(gap: str) -> bool:

@@ -347,7 +347,7 @@ def _export(commands: _Commands) -> None:
     parser = _command(
         commands,
         "export",
-        "print everything that is kept of one conversation, as JSON",
+        "print one conversation and what people did with it, as JSON",
         ["guardian export support-17"],
         "It is not masked, whoever's conversation it is; `guardian review looks` names who exported it.",
     )

@@ -1,4 +1,4 @@
-"""`guardian export`: everything that is kept of one conversation, for its user or for an archive."""
+"""`guardian export`: one conversation and what people did with it, for its user or for an archive."""
 
 from __future__ import annotations
 
@@ -68,7 +68,11 @@ async def _collect(deployed: Deployment, thread: str) -> dict[str, Any] | None:
 
 
 def _describe(entry: OutboxEntry) -> dict[str, Any]:
-    return {**entry.describe(), "ticket": json.loads(entry.ticket) if entry.ticket else None}
+    try:
+        ticket: object = json.loads(entry.ticket) if entry.ticket else None
+    except ValueError:
+        ticket = entry.ticket  # a damaged one hides nothing else
+    return {**entry.describe(), "ticket": ticket}
 
 
 def _review(done: tuple[bool, str, str] | None) -> dict[str, Any] | None:
