@@ -57,9 +57,9 @@ async def within(seconds: float, node: str, work: Coroutine[Any, Any, Json]) -> 
                 return task.result()
         except (_Held, BaseExceptionGroup) as error:
             # A group of tasks (`asyncio.TaskGroup`) raises what one of its tasks has raised in a group of its own.
-            if isinstance(error, BaseExceptionGroup) and error.subgroup(_Held) is None:
+            ended, others = error.split(_Held) if isinstance(error, BaseExceptionGroup) else (error, None)
+            if ended is None:
                 raise
-            others = error.split(_Held)[1] if isinstance(error, BaseExceptionGroup) else None
             raise NodeTimeoutError(node, time.monotonic() - began, kind="run", run_timeout=held) from others
         finally:
             if not task.done():

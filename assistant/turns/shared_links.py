@@ -94,7 +94,7 @@ class SharedLinks(ThreadTable):
             "SELECT thread_id, turns, role, until, begun FROM links WHERE thread_id = :thread ORDER BY until, digest",
             thread=thread_id,
         )
-        return [_shared(row) for row in rows]
+        return [_read_link(row) for row in rows]
 
     async def find(self, link: str, now: float) -> SharedConversation | None:
         """Return what a link shows; `None` if there is no such link, or it is over.
@@ -110,10 +110,10 @@ class SharedLinks(ThreadTable):
             digest=_digest(link),
             now=now,
         )
-        return next(map(_shared, rows), None)
+        return next(map(_read_link, rows), None)
 
 
-def _shared(row: tuple[Any, ...]) -> SharedConversation:
+def _read_link(row: tuple[Any, ...]) -> SharedConversation:
     thread, turns, role, until, begun = row
     return SharedConversation(readable(thread), turns, readable(role), until, readable(begun))
 

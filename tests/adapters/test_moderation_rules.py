@@ -32,7 +32,6 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -56,13 +55,8 @@ EN: dict[str, list[str]] = json.loads((TEXTS / "moderation_en.json").read_text("
 rules = pytest.mark.parametrize("rule", PACK.rules, ids=lambda rule: rule.id)
 
 
-@cache
-def level_of(text: str) -> SafetyLevel:
-    return find(text, PACK).level
-
-
 def levels(texts: Iterable[str]) -> list[SafetyLevel]:
-    return [*map(level_of, texts)]
+    return [find(text, PACK).level for text in texts]
 
 
 def share(texts: list[str], *wanted: SafetyLevel) -> float:
@@ -345,8 +339,8 @@ def held_back_jailbreaks(public_data: Path) -> list[str]:
 
 
 def test_classic_jailbreaks_are_found(public_data: Path) -> None:
-    """Recall on jailbreaks from the wild is 75 % Unsafe, 80 % not Safe, in every other one of those that nothing was tuned on."""
-    assert_most_are_found(held_back_jailbreaks(public_data)[::2])
+    """Recall on jailbreaks from the wild is 75 % Unsafe, 80 % not Safe, in the third that nothing was tuned on."""
+    assert_most_are_found(held_back_jailbreaks(public_data))
 
 
 @pytest.mark.parametrize("label", ["safe", "unsafe"])
@@ -359,11 +353,11 @@ def test_prompts_that_only_sound_harmful_pass(public_data: Path, label: str) -> 
 
 
 def test_support_requests_pass(public_data: Path) -> None:
-    """At most one in a thousand real requests is not Safe, of every fifth: of each kind, some."""
+    """At most one in a thousand real requests is not Safe."""
     with (public_data / "routing" / "banking77_test.csv").open(encoding="utf-8", newline="") as file:
-        banking = [row["text"] for row in csv.DictReader(file)][::5]
+        banking = [row["text"] for row in csv.DictReader(file)]
     clinc = json.loads((public_data / "routing" / "clinc150_small.json").read_text("utf-8"))
-    requests = [text for part in clinc.values() for text, _ in part][::5]
+    requests = [text for part in clinc.values() for text, _ in part]
     assert share(banking, SafetyLevel.UNSAFE, SafetyLevel.CONTROVERSIAL) <= 0.001
     assert share(requests, SafetyLevel.UNSAFE, SafetyLevel.CONTROVERSIAL) <= 0.001
 

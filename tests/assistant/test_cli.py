@@ -278,15 +278,15 @@ ENDINGS = [
 
 
 @pytest.mark.parametrize(("question", "code", "outcome"), ENDINGS, ids=[question for question, _, _ in ENDINGS])
-def test_the_exit_code_says_how_the_turn_ended(question: str, code: int, outcome: str, asked: Desk) -> None:
+def test_the_exit_code_says_how_the_turn_ended(question: str, code: int, outcome: str, shelf_desk: Desk) -> None:
     """Every ending has its code, and its name on standard error; each of them says something to the user."""
-    said = asked.here("ask", question)
+    said = shelf_desk.here("ask", question)
     assert (said.code, said.out.strip() != "") == (code, True)
     assert f"\n[{outcome}] --thread " in said.err
 
 
 @pytest.fixture(scope="module")
-def asked(library: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def shelf_desk(library: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A desk where every question is a conversation of its own, and none is looked at."""
     return library.copied(tmp_path_factory.mktemp("asked") / "data")
 
@@ -325,9 +325,9 @@ def test_the_result_as_json_is_a_structured_agent_result(desk: Desk) -> None:
     }
 
 
-def test_every_ending_has_a_valid_result_with_its_decisions(asked: Desk) -> None:
+def test_every_ending_has_a_valid_result_with_its_decisions(shelf_desk: Desk) -> None:
     """However a turn ends, its JSON validates, names its conversation and turn, and says which rows decided."""
-    with asked.open() as ask:
+    with shelf_desk.open() as ask:
         told = {question: json.loads(json.dumps(ask(question))) for question, _, _ in ENDINGS}
     for question, _, outcome in ENDINGS:
         result = StructuredAgentResult.model_validate(told[question])

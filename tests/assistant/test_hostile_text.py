@@ -207,18 +207,20 @@ OPERATORS = [
 
 
 @pytest.mark.parametrize(("query", "words"), OPERATORS, ids=[query for query, _ in OPERATORS])
-def test_a_query_has_no_operators(query: str, words: str, found: Callable[[str], list[tuple[str, float]]]) -> None:
+def test_a_query_has_no_operators(
+    query: str, words: str, search_library: Callable[[str], list[tuple[str, float]]]
+) -> None:
     """Whatever looks like one is punctuation: the same passages with the same scores as for the words alone."""
-    assert found(query) == found(words)
+    assert search_library(query) == search_library(words)
 
 
-def test_the_query_tests_search_for_something(found: Callable[[str], list[tuple[str, float]]]) -> None:
+def test_the_query_tests_search_for_something(search_library: Callable[[str], list[tuple[str, float]]]) -> None:
     """Their words find passages, so that equal does not mean empty."""
-    assert sum(bool(found(words)) for _, words in OPERATORS) > 12
+    assert sum(bool(search_library(words)) for _, words in OPERATORS) > 12
 
 
 @pytest.fixture(scope="module")
-def found(library: Desk) -> Callable[[str], list[tuple[str, float]]]:
+def search_library(library: Desk) -> Callable[[str], list[tuple[str, float]]]:
     """What searches for words, once for all tests, and returns the place and the score of each passage."""
     return cache(lambda text: [(item["ref"], item["score"]) for item in library.here("search", text, "--json").json])
 

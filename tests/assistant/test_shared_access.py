@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import ssl
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -30,6 +29,7 @@ from assistant.web.rates import Quota, SharedRates
 from assistant.wiring.access import keys_of, visitor_seal
 from contracts.errors import ConfigError
 from tests.support.cli_helpers import Desk
+from tests.support.tls import TRUSTS_NOBODY
 from tests.support.web_server import Running, serve_deployment
 
 FAR = 4_000_000_000
@@ -42,13 +42,9 @@ def machines(library: Desk, tmp_path: Path, database_url: str) -> tuple[Desk, De
     return one, other
 
 
-NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""Whom to trust, of servers without TLS: to read who may sign for one takes longer than the request."""
-
-
 def get(server: Running, key: str = "", path: str = "/v1/models") -> httpx.Response:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return httpx.get(server.url + path, headers=headers, timeout=60, trust_env=False, verify=NOBODY)
+    return httpx.get(server.url + path, headers=headers, timeout=60, trust_env=False, verify=TRUSTS_NOBODY)
 
 
 def status(server: Running, key: str = "", path: str = "/v1/models") -> int:

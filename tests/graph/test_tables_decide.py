@@ -108,7 +108,7 @@ def new_seat() -> Any:
 
 
 @cache
-def seated(kinds: tuple[Source, ...], *, quotes: bool, checks: bool) -> tuple[Ports, Graph]:
+def build_seats(kinds: tuple[Source, ...], *, quotes: bool, checks: bool) -> tuple[Ports, Graph]:
     """Return a graph of such ports, compiled once, and its seats."""
     ports = Ports(
         moderator=new_seat(),
@@ -144,7 +144,7 @@ class Turn:
         quoted = given.pop("quoted", None)
         kinds = given.pop("kinds", (Source.DOC,))
         checker = given.pop("checker", None)
-        ports, graph = seated(kinds, quotes=quoted is not None, checks=checker is not None)
+        ports, graph = build_seats(kinds, quotes=quoted is not None, checks=checker is not None)
         sources = {kind: seat(ports.sources[kind], FakeSource(kind, _of(kind, found))) for kind in kinds}
         moderator = seat(ports.moderator, FakeModerator(given.pop("moderated", SAFE)))
         planner = seat(ports.planner, FakePlanner([planned]))

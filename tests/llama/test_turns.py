@@ -23,9 +23,9 @@ from tests.support.llama.server import GUARD, LlamaServer, llama_server, templat
 pytestmark = pytest.mark.slow
 
 MODELS: Final[dict[int, tuple[dict[str, Any], dict[str, str], tuple[int, int, int]]]] = {
-    2: ({"noise": 0.7}, {"GUARDIAN_ANSWER_TOKENS": "100"}, (2, 2, 1)),
+    2: ({"noise": 0.7}, {"GUARDIAN_ANSWER_TOKENS": "100"}, (4, 4, 2)),
     5: ({}, {"GUARDIAN_PLAN_TOKENS": "250"}, (4, 3, 2)),
-    4: ({"call_chance": 0.0}, {}, (8, 1, 1)),
+    4: ({"call_chance": 0.0}, {}, (8, 4, 1)),
 }
 """By their seeds: what each is like, settings, and how many turns each of its conversations has. The first keeps nearest to the pages, with little room for drafts, so
 that many of them pass; the second has little room for plans; with the third, which never calls the tool by itself, the
@@ -98,13 +98,13 @@ def test_the_turns_were_worth_looking_at(turns: list[Played]) -> None:
     seen = Counter(result.outcome for result in results)
     verdicts = [[report.verdict for report in turn.verdicts] for turn in turns]
 
-    assert len(turns) >= 24
-    assert len(planned) - degraded.count("plan") >= 12
+    assert len(turns) >= 30
+    assert len(planned) - degraded.count("plan") >= 15
     assert degraded.count("plan") >= 1
-    assert sum(len(turn.drafting) for turn in turns) >= 18
+    assert sum(len(turn.drafting) for turn in turns) >= 22
     assert set(seen) == set(Outcome) - {Outcome.ERROR}
     # What the noise makes of the prompts decides how many: each change of a prompt is another walk.
-    assert seen[Outcome.ANSWERED] >= 4
+    assert seen[Outcome.ANSWERED] >= 5
     assert sum(said[-2:] == [Verdict.RETRY, Verdict.PASS] for said in verdicts) >= 2
     assert sum(said.count(Verdict.RETRY) for said in verdicts) >= 8
     assert any(said[-1:] == [Verdict.FAIL] for said in verdicts)
@@ -270,13 +270,13 @@ def cramped(tmp_path_factory: pytest.TempPathFactory) -> list[Played]:
         f"{long} Which form does it fill in?",
         "Which form?",
         "А " + "форма, клуб, отчёт, " * 150 + "?",
+        *TALK[:3],
     )
     settings = {"GUARDIAN_PLAN_TOKENS": "700", "GUARDIAN_ANSWER_TOKENS": "200"}
 
     async def play(desk: Desk) -> list[Played]:
         async with desk.opened() as opened:
-            # A second retry is cut as the first.
-            return [await opened.ask("talk", question, **EAGER, max_retry=1) for question in questions]
+            return [await opened.ask("talk", question, **EAGER) for question in questions]
 
     with llama_server(model, slots=1, window=WINDOW) as served, recording_proxy(served.root) as proxy:
         return asyncio.run(play(Desk(folder / "desk", proxy, more=settings, pages=LONG_PAGES)))

@@ -78,11 +78,11 @@ def here_on_terminal(desk: Desk, *arguments: str, stream: Literal["stdout", "std
     master, slave = terminal()
     shown = bytearray()
 
-    def read() -> None:
+    def collect_output() -> None:
         for more in iter(partial(read_terminal, master), b""):
             shown.extend(more)
 
-    reader = Thread(target=read)
+    reader = Thread(target=collect_output)
     reader.start()
     beside = TextIOWrapper(BytesIO(), "utf-8")
     try:
