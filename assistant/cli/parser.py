@@ -589,10 +589,12 @@ def _serve(commands: _Commands) -> None:
             "guardian serve",
             "guardian serve --profile comindware --role operator",
             "guardian serve --host 0.0.0.0 --port 8080",
+            "guardian serve --workers 4",
         ],
     )
     _address(parser, 8000)
     parser.add_argument("--role", default="user", help="role of everyone if no API keys are used (default: user)")
+    parser.add_argument("--workers", type=int, default=1, help="processes that answer at the port (default: 1)")
     _profile(parser)
     parser.set_defaults(module="serve")
 

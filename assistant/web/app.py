@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
+from adapters.storage.sqlite import SqliteDatabase
 from assistant.service import open_service
 from assistant.web import articles, conversations, operations
 from assistant.web import ask as asking
@@ -19,7 +21,7 @@ from assistant.web.faults import install_fault_handlers
 from assistant.web.operations import install_operations
 from assistant.web.page.uploads import may_upload
 from assistant.web.paths import Paths
-from assistant.web.rates import SharedRates
+from assistant.web.rates import FileRates, SharedRates
 from assistant.web.reference import install_reference
 from assistant.wiring.background import Filling
 
@@ -36,12 +38,14 @@ class ServerOptions:
         page: Whether to serve the chat page, at `/`.
         mcp: Whether to serve the tools for other assistants, at `/mcp`.
         loopback: Whether only this machine can reach the server.
+        counts: A file in which several workers count requests together, if there are several.
     """
 
     role: str = "user"
     page: bool = False
     mcp: bool = False
     loopback: bool = True
+    counts: Path | None = None
 
 
 def create_app(deployed: Deployment, options: ServerOptions | None = None) -> FastAPI:
@@ -59,6 +63,11 @@ def create_app(deployed: Deployment, options: ServerOptions | None = None) -> Fa
             app.state.metrics.watch(app.state.service)
             if deployed.settings.storage.url:
                 app.state.rates = SharedRates(app.state.service.database)
+            elif chosen.counts is not None:
+                counts = await SqliteDatabase.open(chosen.counts, "counts of requests")
+                opened.push_async_callback(counts.close)
+                app.state.rates = FileRates(counts)
+                await app.state.rates.make()
             filling = Filling(deployed)
             filling.start()
             opened.push_async_callback(asyncio.to_thread, filling.stop)
@@ -75,6 +84,7 @@ def create_app(deployed: Deployment, options: ServerOptions | None = None) -> Fa
     app = FastAPI(title="Guardian", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.deployed = deployed
     app.state.options = chosen
+    app.state.own_worker = None
     app.state.callers = Callers.of(deployed, chosen.role)
     install_fault_handlers(app)
     app.include_router(asking.router)

@@ -21,7 +21,7 @@ from assistant.service import Service
 from assistant.visitors import Visit, VisitorSeal, begin_visit, user_name
 from assistant.web.addresses import address_of, is_within, network_of
 from assistant.web.faults import Forbidden, TooMany, Unauthorized
-from assistant.web.rates import HOUR_S, RateWindows
+from assistant.web.rates import HOUR_S, Quota, Rates
 from assistant.wiring.access import keys_of, visitor_seal
 from contracts.errors import UnknownThread
 
@@ -110,7 +110,6 @@ class Callers:
         self._role = role
         self._seal = seal
         self._clock = clock
-        self._newcomers = RateWindows(span_s=HOUR_S)
 
     @classmethod
     def of(cls, deployed: Deployment, role: str) -> Callers:
@@ -178,10 +177,14 @@ class Callers:
         self.keys.all()  # where they cannot be read, that is the fault
         raise self._unauthorized()
 
-    def receive(self, connection: HTTPConnection) -> tuple[Identity, Presence | None]:
+    async def receive(self, connection: HTTPConnection, rates: Rates) -> tuple[Identity, Presence | None]:
         """Return who asks for a page, and the cookie that the response has to set, if any.
 
         A browser that nobody is known by is a new visitor. A cookie half of whose time is over is set again.
+
+        Args:
+            connection: The request.
+            rates: Count new visitors, too.
 
         Raises:
             Unauthorized: See `identify`.
@@ -200,7 +203,7 @@ class Callers:
                 # As a picture of a foreign page it would only use up the address's new visitors.
                 if connection.headers.get("sec-fetch-dest", "document") not in ("document", "iframe", "frame"):
                     raise
-            self._count_newcomer(connection)
+            await self._count_newcomer(connection, rates)
             visit = begin_visit(expires)
         else:
             identity = self.identify(connection)
@@ -226,7 +229,7 @@ class Callers:
                 raise
             return self._role
 
-    def begin_without_cookie(self, connection: HTTPConnection) -> str:
+    async def begin_without_cookie(self, connection: HTTPConnection, rates: Rates) -> str:
         """Return what a page sends as `X-Guardian-Visitor` if its browser keeps no cookie, as in a frame of another site.
 
         Whoever is known already stays the same visitor.
@@ -242,7 +245,7 @@ class Callers:
         if visit is None:
             if presented_key(connection) or self._claims_user(connection):
                 self.identify(connection)
-            self._count_newcomer(connection)
+            await self._count_newcomer(connection, rates)
             visit = begin_visit(int(self._clock()) + self.settings.visitor_days * _DAY_S)
         return self._seal.sign(visit)
 
@@ -336,15 +339,15 @@ class Callers:
         said = connection.headers.getlist("x-forwarded-proto") if self._is_proxy(connection) else []
         return connection.scope["scheme"] == "https" or ",".join(said).rpartition(",")[2].strip().lower() == "https"
 
-    def _count_newcomer(self, connection: HTTPConnection) -> None:
-        window, most = self._newcomers.of(self.address(connection)), self.settings.new_visitors_per_hour
-        if wait := window.wait_s(most):
+    async def _count_newcomer(self, connection: HTTPConnection, rates: Rates) -> None:
+        most = self.settings.new_visitors_per_hour
+        if full := await rates.take([Quota("new_visitor", self.address(connection), most)], HOUR_S):
+            _, wait = full
             raise TooMany(
                 f"More than {most} new visitors came from this address in an hour.",
                 f"Come again in {wait} seconds, or with the browser that was here before.",
                 wait,
             )
-        window.add()
 
 
 def presented_key(connection: HTTPConnection) -> str:

@@ -46,6 +46,7 @@ class OpenConnections:
         most: The most connections of one address.
         proxies: Networks without a limit, because all callers come through them.
         clock: Seconds, monotonic.
+        on_change: Called with the number of all open connections when it changes.
     """
 
     def __init__(
@@ -53,10 +54,12 @@ class OpenConnections:
         most: int,
         proxies: Collection[IPv4Network | IPv6Network] = (),
         clock: Callable[[], float] = time.monotonic,
+        on_change: Callable[[int], None] | None = None,
     ) -> None:
         self._most = most
         self._proxies = proxies
         self._clock = clock
+        self._on_change = on_change
         self._open: Counter[str] = Counter()
         self._told = -math.inf
 
@@ -67,6 +70,7 @@ class OpenConnections:
             self._tell(host)
             return False
         self._open[network] += 1
+        self._tell_change()
         return True
 
     def leave(self, host: str) -> None:
@@ -75,6 +79,11 @@ class OpenConnections:
         self._open[network] -= 1
         if self._open[network] <= 0:
             del self._open[network]
+        self._tell_change()
+
+    def _tell_change(self) -> None:
+        if self._on_change is not None:
+            self._on_change(self._open.total())
 
     def _tell(self, host: str) -> None:
         # Once a minute: whoever opens thousands must not fill the log, too.

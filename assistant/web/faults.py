@@ -64,6 +64,15 @@ class TooLarge(GuardianError):
     """The error for a request body over the size limit."""
 
 
+class WorkerGone(GuardianError):
+    """The error for a request to a worker process that does not answer."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The process that keeps this page or session has ended.", "Load the page again, or begin another session."
+        )
+
+
 _STATUS: Final[dict[type, tuple[int, str]]] = {
     Unauthorized: (401, "authentication_error"),
     Forbidden: (403, "permission_error"),
@@ -73,6 +82,7 @@ _STATUS: Final[dict[type, tuple[int, str]]] = {
     ThreadBusy: (409, "conflict_error"),
     TurnStopped: (409, "conflict_error"),
     TooLarge: (413, "invalid_request_error"),
+    WorkerGone: (503, "service_unavailable_error"),
     InputError: (400, "invalid_request_error"),
     TooMany: (429, "rate_limit_error"),
     BudgetSpent: (429, "insufficient_quota"),

@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.metrics_core import Metric
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
 
 from assistant.turns.events import Judged, NodeFinished, TurnEnded
 from contracts.enums import CallPurpose
 from contracts.errors import BudgetSpent
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from assistant.service import Service
@@ -141,6 +146,33 @@ class Metrics:
             self._tokens.labels(kind).inc(count)
         if told.cost is not None:
             self._cost.labels(told.currency).inc(told.cost)
+
+
+def merge_texts(texts: Mapping[int, str]) -> bytes:
+    """Return the metrics of several workers in one text, in which each sample says whose it is.
+
+    Args:
+        texts: Their texts in Prometheus's format, by the worker's number, from 0.
+    """
+    merged: dict[str, Metric] = {}
+    for worker, text in sorted(texts.items()):
+        for family in text_string_to_metric_families(text):
+            into = merged.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+            for sample in family.samples:
+                into.add_sample(sample.name, {**sample.labels, "worker": str(worker + 1)}, sample.value)
+    registry = CollectorRegistry()
+    registry.register(_Collected(list(merged.values())))
+    return generate_latest(registry)
+
+
+class _Collected(Collector):
+    """Metrics that were collected elsewhere."""
+
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> list[Metric]:
+        return self._families
 
 
 class Measured:

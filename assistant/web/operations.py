@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection
 from assistant.web.callers import Served, identify
 from assistant.web.faults import Forbidden
 from assistant.web.limits import FreshKeys, OwnPages, RateLimits, SizeLimit
-from assistant.web.metrics import Measured, Metrics
+from assistant.web.metrics import Measured, Metrics, merge_texts
 from assistant.web.paths import Paths
 from assistant.web.rates import LocalRates
 from contracts.errors import GuardianError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from assistant.config.settings import ServerSettings
     from assistant.keys import Keys
+    from assistant.web.forwarding import OwnWorker
 
 _READ_S: Final = 2.0
 """How long readiness waits for the keys, in seconds."""
@@ -79,11 +80,18 @@ async def readyz(request: Request, service: Served) -> JSONResponse:
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def metrics(request: Request) -> Response:
-    """Return this server's metrics for Prometheus, to everybody only if nobody has to say who they are, else to operators."""
+    """Return this server's metrics for Prometheus, to everybody only if nobody has to say who they are, else to operators.
+
+    Of several workers, each has a label `worker`.
+    """
     caller = identify(request)
     if caller.name and not request.app.state.deployed.profile.sees_all(caller.role):
         raise Forbidden("The role of this caller may not read the metrics.", "Use a key of a role with operator_view.")
     text, kind = request.app.state.metrics.text()
+    own: OwnWorker | None = request.app.state.own_worker
+    if own is not None and not request.state.passed_on:
+        others = await own.ask_others(request.scope)
+        text = merge_texts({own.index: text.decode(), **others})
     return Response(text, media_type=kind)
 
 

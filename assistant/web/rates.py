@@ -1,12 +1,14 @@
 """Counts of events in a span of time, each for one sender or for many; and of requests, here or over all servers.
 
 LocalRates     in the memory of this process
+FileRates      in a file, for all workers of one server
 SharedRates    in PostgreSQL, for all servers over one database
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import time
 from collections import OrderedDict, deque
@@ -75,7 +77,7 @@ class RateWindows:
 
 
 class Quota(NamedTuple):
-    """What one sender may do: its kind and name, and the most requests a minute."""
+    """What one sender may do: its kind and name, and the most requests in the span."""
 
     kind: str
     name: str
@@ -83,10 +85,14 @@ class Quota(NamedTuple):
 
 
 class Rates(Protocol):
-    """The requests of the last minute, by sender."""
+    """The requests of the last minute, or of another span, by sender."""
 
-    async def take(self, quotas: Sequence[Quota]) -> tuple[int, int] | None:
+    async def take(self, quotas: Sequence[Quota], span_s: float = MINUTE_S) -> tuple[int, int] | None:
         """Count one request of all these senders, unless one of them has made its number: then nothing is counted.
+
+        Args:
+            quotas: The senders. Those of one kind always have the same span.
+            span_s: The span, in seconds.
 
         Returns:
             Which of them it is, from 0, and the whole seconds until there is room; `None` if the request was counted.
@@ -108,15 +114,69 @@ class LocalRates:
         self._clock = clock
         self._of: dict[str, RateWindows] = {}
 
-    async def take(self, quotas: Sequence[Quota]) -> tuple[int, int] | None:
+    async def take(self, quotas: Sequence[Quota], span_s: float = MINUTE_S) -> tuple[int, int] | None:
         # Nothing is awaited: of two requests that come at once, one is counted first.
-        windows = [self._of.setdefault(kind, RateWindows(self._clock)).of(name) for kind, name, _ in quotas]
+        windows = [self._of.setdefault(kind, RateWindows(self._clock, span_s)).of(name) for kind, name, _ in quotas]
         for place, (window, quota) in enumerate(zip(windows, quotas, strict=True)):
             if wait := window.wait_s(quota.most):
                 return place, wait
         for window in windows:
             window.add()
         return None
+
+
+class FileRates:
+    """Counts in a file that all workers of a server open, and that goes with the server; see `Rates`.
+
+    Args:
+        database: The file.
+        clock: Seconds, monotonic, and alike in all processes of the machine.
+    """
+
+    def __init__(self, database: Database, clock: Clock = time.monotonic) -> None:
+        self._database = database
+        self._clock = clock
+        self._emptied = clock()
+
+    async def make(self) -> None:
+        """Make the table if it is not there."""
+        await self._database.make(_TABLE)
+
+    async def take(self, quotas: Sequence[Quota], span_s: float = MINUTE_S) -> tuple[int, int] | None:
+        now = self._clock()
+        senders = [f"{quota.kind} {quota.name}" for quota in quotas]
+        asked = {"senders": json.dumps(senders), "now": now, "span": span_s}
+        if now - self._emptied > MINUTE_S:
+            self._emptied = now
+            await self._database.rows("DELETE FROM requests WHERE over <= :now", now=now)
+        mosts = json.dumps([quota.most for quota in quotas])
+        if not quotas or await self._database.rows(_COUNT, mosts=mosts, **asked):
+            return None
+        rows = await self._database.rows(_LIST, **asked)
+        for place, (sender, quota) in enumerate(zip(senders, quotas, strict=True)):
+            made = [at for other, at in rows if other == sender]
+            if len(made) >= quota.most:
+                return place, max(1, math.ceil(made[-quota.most] + span_s - now))
+        # Another worker has just emptied the table of requests whose span was about to end.
+        return 0, 1
+
+
+_TABLE: Final = (
+    "CREATE TABLE IF NOT EXISTS requests (sender TEXT NOT NULL, at REAL NOT NULL, over REAL NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS requests_sender ON requests (sender, at)",
+)
+_COUNT: Final = """
+    INSERT INTO requests SELECT value, :now, :now + :span FROM json_each(:senders)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM json_each(:senders) AS s JOIN json_each(:mosts) AS m ON m.key = s.key
+        WHERE m.value <= (SELECT count(*) FROM requests AS r WHERE r.sender = s.value AND r.at > :now - :span)
+    )
+    RETURNING sender
+"""
+_LIST: Final = """
+    SELECT sender, at FROM requests
+    WHERE sender IN (SELECT value FROM json_each(:senders)) AND at > :now - :span ORDER BY at
+"""
 
 
 class SharedRates:
@@ -129,12 +189,12 @@ class SharedRates:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def take(self, quotas: Sequence[Quota]) -> tuple[int, int] | None:
+    async def take(self, quotas: Sequence[Quota], span_s: float = MINUTE_S) -> tuple[int, int] | None:
         rows = await self._database.rows(
             "SELECT place, wait FROM guardian.take(:senders, CAST(:mosts AS integer[]), make_interval(secs => :span))",
             senders=[_hash_sender(quota) for quota in quotas],
             mosts=[quota.most for quota in quotas],
-            span=MINUTE_S,
+            span=span_s,
         )
         return (int(rows[0][0]) - 1, max(1, math.ceil(rows[0][1]))) if rows else None
 

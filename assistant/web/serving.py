@@ -1,4 +1,4 @@
-"""One process that listens, and that answers running turns before it ends.
+"""A process that answers at a port, and that answers running turns before it ends.
 
 At the first SIGTERM or Ctrl-C, the server accepts no more turns, and `/readyz` says so. Running turns have
 GUARDIAN_DRAIN_SECONDS to end, and their callers get the answers. Only then does the port close. A second signal ends
@@ -8,6 +8,8 @@ the process at once. Turns are stored as they run, so even then nothing is lost.
 from __future__ import annotations
 
 import asyncio
+import errno
+import logging
 import os
 import signal
 import socket
@@ -19,20 +21,25 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 
-from assistant.web.connections import MOST_HEADER_BYTES, OpenConnections, make_connection_class
-from contracts.errors import ConfigError
+from assistant.web.connections import MOST_HEADER_BYTES, HttpConnection, OpenConnections, make_connection_class
+from assistant.web.forwarding import OwnWorker
+from assistant.web.listening import BACKLOG
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from assistant.config.settings import ServerSettings
+    from assistant.web.workers import Worker
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _INTERRUPTED: Final = 130
-_LAST_PORT: Final = 65535
-_BACKLOG: Final = 2048
 _LAST_BYTES_S: Final = 5
 """How long connections may take, once no turn runs any more, to have the rest of what was sent to them."""
+_PAUSE_S: Final = 0.005
+_PAUSES: Final = 10
+"""How often a worker with more connections than another waits before it takes the next one all the same."""
+_FULL: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_LOG: Final = logging.getLogger(__name__)
 _LOGGING: Final[dict[str, Any]] = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -46,53 +53,76 @@ _LOGGING: Final[dict[str, Any]] = {
 }
 
 
-def open_socket(host: str, port: int) -> socket.socket:
-    """Open a port before the server can answer requests there.
+class _WorkerPort:
+    """The port of several workers, as one of them accepts connections there.
 
     Args:
-        host: An address or a host name.
-        port: 0 to 65535; 0 means any free port.
-
-    Raises:
-        ConfigError: The port cannot be opened.
+        sock: The port's socket, which all workers have.
+        worker: This worker.
+        connection: The class of a connection.
     """
-    if not 0 <= port <= _LAST_PORT:
-        raise ConfigError(f"{port} is no port.", f"Choose one from 1 to {_LAST_PORT}, or 0 for any free one.")
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    except OSError as error:
-        raise ConfigError(
-            f"{host!r} is no address to listen on.", "Leave --host out, or give an IP address."
-        ) from error
-    sock = socket.socket(family, kind, protocol)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(address)
-        # At once: another process can take a port that is only bound.
-        sock.listen(_BACKLOG)
-    except OSError as error:
-        sock.close()
-        raise ConfigError(
-            f"Nothing can listen on {host} port {port}: {error.strerror}.",
-            "Choose another port with --port, 0 for any free one, or stop the program that uses it.",
-        ) from error
-    sock.setblocking(False)
-    return sock
+
+    def __init__(self, sock: socket.socket, worker: Worker, connection: type[HttpConnection]) -> None:
+        self.worker = worker
+        self._sock = sock
+        self._connection = connection
+
+    async def accept(self, server: uvicorn.Server) -> None:
+        """Accept connections, but leave them to workers that have fewer, if those take them soon."""
+        loop = asyncio.get_running_loop()
+
+        def connect() -> HttpConnection:
+            return self._connection(config=server.config, server_state=server.server_state, app_state={})
+
+        while True:
+            for _ in range(_PAUSES):
+                if not self.worker.has_more_than_others():
+                    break
+                await asyncio.sleep(_PAUSE_S)
+            try:
+                accepted, _ = await loop.sock_accept(self._sock)
+                await loop.connect_accepted_socket(connect, accepted)
+            except OSError as error:
+                if error.errno in _FULL:
+                    _LOG.error("No connection can be accepted: %s.", error.strerror)  # no traceback
+                    await asyncio.sleep(1)
 
 
 class _HttpServer(uvicorn.Server):
     """Uvicorn's server, with our way of ending."""
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI, announce: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, app: FastAPI, announce: Callable[[], None], port: _WorkerPort | None
+    ) -> None:
         super().__init__(config)
         self._state = app.state
         self._announce = announce
+        self._port = port
+        self._accepting: asyncio.Task[None] | None = None
         self._draining: asyncio.Task[None] | None = None
         self._signalled = False
+        self.lost_parent = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        if self._port is not None:
+            self._accepting = asyncio.create_task(self._port.accept(self))
+            worker = self._port.worker
+            asyncio.get_running_loop().add_reader(worker.parent, self._lose_parent, worker.parent)
+            worker.tell_ready()
         self._announce()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._accepting is not None:
+            self._accepting.cancel()
+        await super().shutdown(sockets)
+
+    def _lose_parent(self, pipe: int) -> None:
+        asyncio.get_running_loop().remove_reader(pipe)
+        self.lost_parent = True
+        if not self._signalled:
+            self._signalled = True
+            self._begin_to_end()
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -133,14 +163,17 @@ class _HttpServer(uvicorn.Server):
             )
 
 
-def run(make: Callable[[], FastAPI], sock: socket.socket, announce: Callable[[], None]) -> None:
-    """Serve until a signal comes.
+def run(
+    make: Callable[[], FastAPI], sock: socket.socket, announce: Callable[[], None], worker: Worker | None = None
+) -> None:
+    """Serve until a signal comes, or, in a worker, until its parent is gone.
 
     Args:
         make: Builds the application, which lives as long as the server. It is called inside the server's event loop.
             Without a loop, Gradio would make its own on import and never close them.
         sock: The socket to listen on; closed at the end.
         announce: Called when the server begins to answer requests.
+        worker: This process, if it is one of several at the port.
 
     Raises:
         GuardianError: The deployment cannot be opened; the error says why.
@@ -150,22 +183,41 @@ def run(make: Callable[[], FastAPI], sock: socket.socket, announce: Callable[[],
         app = make()
         settings: ServerSettings = app.state.deployed.settings.server
         proxies = (*settings.proxies, *app.state.deployed.settings.callers.trusted_proxies)
+        told = None if worker is None else worker.tell_connections
+        bounded = make_connection_class(OpenConnections(settings.connections_per_address, proxies, on_change=told))
+        if worker is not None:
+            app.state.own_worker = OwnWorker(app, worker)
         config = uvicorn.Config(
-            app,
+            app.state.own_worker or app,
             lifespan="off",
             ws="none",
             access_log=False,
             log_config=_LOGGING,
-            http=make_connection_class(OpenConnections(settings.connections_per_address, proxies)),
+            # A worker's own socket is for the other workers, which have counted the connection.
+            http=bounded if worker is None else HttpConnection,
             h11_max_incomplete_event_size=MOST_HEADER_BYTES,
             server_header=False,
             # Who asked is told from the connection: a header says what its sender likes.
             proxy_headers=False,
             timeout_graceful_shutdown=_LAST_BYTES_S,
+            backlog=BACKLOG,
         )
         # Opened here, and not by uvicorn, which would print a traceback where the way out should stand.
         async with app.router.lifespan_context(app):
-            await _HttpServer(config, app, announce).serve([sock])
+            port = None if worker is None else _WorkerPort(sock, worker, bounded)
+            server = _HttpServer(config, app, announce, port)
+            await server.serve([sock] if worker is None else [_open_own_socket(worker)])
+        if worker is not None and server.lost_parent:
+            worker.remove_folder()
 
     with sock:
         asyncio.run(serve())
+
+
+def _open_own_socket(worker: Worker) -> socket.socket:
+    path = worker.socket_path(worker.index)
+    path.unlink(missing_ok=True)  # of the worker that this one replaces
+    own = socket.socket(socket.AF_UNIX)
+    own.bind(str(path))
+    own.setblocking(False)
+    return own

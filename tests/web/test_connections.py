@@ -13,7 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from assistant.web import connections
-from assistant.web.serving import open_socket
+from assistant.web.listening import open_socket
 
 
 @contextmanager

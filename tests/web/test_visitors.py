@@ -239,11 +239,11 @@ def test_no_page_of_another_site_asks_in_a_visitors_name(gate: Running) -> None:
     ],
     ids=lambda cookie: cookie[-12:],
 )
-def test_a_cookie_that_is_not_ours_is_nobodys(cookie: str) -> None:
+async def test_a_cookie_that_is_not_ours_is_nobodys(cookie: str) -> None:
     """Forged, changed, ended or too long, it makes no error: its sender is a new visitor."""
     assert SEAL.read(cookie, NOW) is None
     sender = request(cookie=f"a=b; guardian_visitor={cookie.strip()}") if cookie.strip() != GOOD else request()
-    identity, presence = callers().receive(sender)
+    identity, presence = await callers().receive(sender, LocalRates())
     assert identity.kind is Kind.VISITOR
     assert identity.caller.name not in (f"v_{ONE}", f"v_{OTHER}")
     assert presence is not None
@@ -275,27 +275,29 @@ def test_no_header_is_too_wild_to_be_read(gate: Running) -> None:
         ("10.0.0.7", "http, https", "https://shop.example", "SameSite=None; Secure; Partitioned"),
     ],
 )
-def test_the_cookie_is_as_safe_as_the_way_to_the_server(peer: str, proto: str, frames: str, attributes: str) -> None:
+async def test_the_cookie_is_as_safe_as_the_way_to_the_server(
+    peer: str, proto: str, frames: str, attributes: str
+) -> None:
     """By https, which only a trusted proxy is believed, it is of this host alone; in frames, of the page around it."""
     known = callers(GUARDIAN_TRUSTED_PROXIES="10.0.0.0/8", GUARDIAN_FRAME_ANCESTORS=frames)
     sent = {"x_forwarded_proto": proto} if proto else {}
-    _, presence = known.receive(request(peer, **sent))
+    _, presence = await known.receive(request(peer, **sent), LocalRates())
     assert presence is not None
     name = "__Host-guardian_visitor" if "Secure" in attributes else "guardian_visitor"
     assert presence.header() == f"{name}={presence.value}; Max-Age=2592000; Path=/; HttpOnly; {attributes}"
-    again, renewed = known.receive(request(peer, cookie=f"{name}={presence.value}", **sent))
+    again, renewed = await known.receive(request(peer, cookie=f"{name}={presence.value}", **sent), LocalRates())
     assert (again.kind, renewed) == (Kind.VISITOR, None)
     # By https, a neighbouring host can plant a cookie of the plain name.
     if "Secure" in attributes:
-        other, _ = known.receive(request(peer, cookie=f"guardian_visitor={presence.value}", **sent))
+        other, _ = await known.receive(request(peer, cookie=f"guardian_visitor={presence.value}", **sent), LocalRates())
         assert other.caller != again.caller
 
 
-def test_a_cookie_is_renewed_when_half_of_its_time_is_over() -> None:
+async def test_a_cookie_is_renewed_when_half_of_its_time_is_over() -> None:
     """The visitor stays the same."""
     fresh, late = (SEAL.sign(Visit(ONE, NOW + days * DAY)) for days in (16, 14))
-    assert callers().receive(request(cookie=f"guardian_visitor={fresh}"))[1] is None
-    identity, presence = callers().receive(request(cookie=f"guardian_visitor={late}"))
+    assert (await callers().receive(request(cookie=f"guardian_visitor={fresh}"), LocalRates()))[1] is None
+    identity, presence = await callers().receive(request(cookie=f"guardian_visitor={late}"), LocalRates())
     assert identity.caller.name == f"v_{ONE}"
     assert presence is not None
     assert SEAL.read(presence.value, NOW) == Visit(ONE, NOW + 30 * DAY)
@@ -347,16 +349,17 @@ async def test_visitors_and_their_address_may_ask_so_often() -> None:
     assert set(refused) == {"visitor", "address", "user"}
 
 
-def test_an_address_brings_so_many_new_visitors_an_hour() -> None:
+async def test_an_address_brings_so_many_new_visitors_an_hour() -> None:
     """Those who were there before may come all the same."""
     known = callers(GUARDIAN_NEW_VISITORS_PER_HOUR="2")
-    first, presence = known.receive(request())
-    known.receive(request())
+    rates = LocalRates()
+    first, presence = await known.receive(request(), rates)
+    await known.receive(request(), rates)
     with pytest.raises(TooMany, match="2 new visitors"):
-        known.receive(request())
+        await known.receive(request(), rates)
     assert presence is not None
-    assert known.receive(request(cookie=f"guardian_visitor={presence.value}"))[0] == first
-    assert known.receive(request("127.0.0.3"))[1] is not None
+    assert (await known.receive(request(cookie=f"guardian_visitor={presence.value}"), rates))[0] == first
+    assert (await known.receive(request("127.0.0.3"), rates))[1] is not None
 
 
 async def test_a_server_of_this_machine_is_called_by_its_name_unless_a_proxy_is_in_front() -> None:

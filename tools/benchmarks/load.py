@@ -150,7 +150,7 @@ def summarise_answer(answer: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 @contextmanager
-def run_server(data: Path, profile: str = "handbook", **variables: str) -> Generator[LoadedServer]:
+def run_server(data: Path, profile: str = "handbook", workers: int = 1, **variables: str) -> Generator[LoadedServer]:
     """Run `guardian serve` on a data directory in which the profile's documents are indexed.
 
     Raises:
@@ -159,6 +159,7 @@ def run_server(data: Path, profile: str = "handbook", **variables: str) -> Gener
     # A measured turn opens no ticket, and asks no model but the one that is named.
     environment = {**os.environ, "GUARDIAN_DATA_DIR": str(data), "GUARDIAN_HANDOFF_TO": "", "GUARDIAN_MODEL": ""}
     command = [sys.executable, "-m", "assistant.cli.main", "serve", "--port", "0", "--profile", profile]
+    command += ["--workers", str(workers)]
     with subprocess.Popen(  # our own command
         command, env={**environment, **variables}, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -166,11 +167,20 @@ def run_server(data: Path, profile: str = "handbook", **variables: str) -> Gener
             said = process.stdout.readline() if process.stdout else ""
             if (address := re.search(r"http://\S+", said)) is None:
                 raise RuntimeError(f"guardian serve did not start: {said or 'it said nothing'}")
-            with urllib.request.urlopen(f"{address[0]}/readyz", timeout=60):  # noqa: S310  # our own server
-                pass
+            _wait_for_workers(address[0], workers)
             yield LoadedServer(address[0], process.pid)
         finally:
             process.terminate()
+
+
+def _wait_for_workers(address: str, count: int) -> None:
+    """Wait until the server answers, and all of its workers."""
+    while True:
+        with urllib.request.urlopen(f"{address}/metrics", timeout=60) as reply:  # noqa: S310  # our own server
+            answering = len(set(re.findall(r'worker="(\d+)"', reply.read().decode())))
+        if count in (1, answering):
+            return
+        time.sleep(0.2)
 
 
 # ------------------------------------------------------------------------------------------------------------ clients
@@ -215,8 +225,9 @@ async def _drive(server: LoadedServer, clients: int, turns: int, name: str, on_t
 def _processor_s(server: LoadedServer) -> float:
     import psutil
 
-    times = psutil.Process(server.process).cpu_times()
-    return times.user + times.system
+    process = psutil.Process(server.process)
+    all_times = [one.cpu_times() for one in (process, *process.children())]
+    return sum(times.user + times.system for times in all_times)
 
 
 async def _ask(http: Any, name: str, client: int, turn: int) -> ClientTurn:
@@ -254,12 +265,51 @@ def measure(data: Path, clients: Sequence[int] = CLIENTS, memory_turns: int = ME
         if memory_turns:
             lines += _memory(server, memory_turns)
     with model_server(SECONDS_PER_CALL) as model:
-        variables = {"GUARDIAN_MODEL": "fake-model", "OPENAI_BASE_URL": f"{model}/v1"}
-        with run_server(data, **variables) as server:
+        with run_server(data, GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=f"{model}/v1") as server:
             waited = _CALLS * SECONDS_PER_CALL * 1000
             turns = {one: max(5, 20 // math.isqrt(one)) for one in clients}
             lines += _compare(server, f"model of {SECONDS_PER_CALL * 1000:.0f} ms", clients, turns, waited)
-    return lines
+    return lines + compare_workers(data)
+
+
+_WORKERS: Final = (1, 2, 4)
+_ROUNDS: Final = 3
+_AT_ONCE: Final = 10
+_PROCESSORS: Final = 2
+"""Of the machine that the aim is for."""
+_GAIN: Final = 1.6
+
+
+def compare_workers(data: Path, counts: Sequence[int] = _WORKERS, rounds: int = _ROUNDS) -> list[Measurement]:
+    """Drive servers with so many workers in turn; the fastest round of each counts.
+
+    The clients take processors, too, and more than two workers have no more of them on a machine with two.
+
+    Args:
+        data: The data directory, in which the handbook is indexed.
+        counts: How many workers; the first is the baseline of the others.
+        rounds: How often each is driven.
+    """
+    fastest = dict.fromkeys(counts, 0.0)
+    for number in range(rounds):
+        for count in counts:
+            with run_server(data, workers=count) as server:
+                drive(server, _AT_ONCE, 2, name=f"warm{count}r{number}of")
+                run = drive(server, _AT_ONCE, 12, name=f"workers{count}r{number}of")
+            fastest[count] = max(fastest[count], run.per_second)
+    first = counts[0]
+    return [
+        Measurement(
+            f"turns a second, {count} workers, {_AT_ONCE} clients",
+            fastest[count],
+            fastest[first],
+            "/s",
+            f"{first} {'worker' if first == 1 else 'workers'}",
+            _GAIN if count == _PROCESSORS else None,
+            more_is_better=True,
+        )
+        for count in counts[1:]
+    ]
 
 
 def _compare(

@@ -1,8 +1,9 @@
-"""`guardian serve`: one process that answers over HTTP."""
+"""`guardian serve`: a process, or several, that answer over HTTP."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -14,10 +15,15 @@ from assistant.wiring.documents import knowledge_base
 from contracts.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from assistant.deployment import Deployment
     from assistant.keys import Keys
     from assistant.web.app import ServerOptions
+    from assistant.web.workers import Worker
 
+MOST_WORKERS = 64
+"""Each has its own memory, and more than the machine has processors bring nothing."""
 _PACKAGES = ("fastapi", "fastapi_offline", "uvicorn", "prometheus_client")
 
 
@@ -28,9 +34,27 @@ def run(options: argparse.Namespace) -> int:
             "The HTTP server needs packages that are not installed.",
             "Install them: pip install 'guardian-assistant[serve]'.",
         )
+    check_workers(options.workers)
+    if options.workers == 1:
+        _serve(options)
+        return 0
+    from assistant.web.listening import open_socket
+    from assistant.web.workers import fork_workers
+
+    with open_socket(options.host, options.port) as sock:
+        # Before anything else is imported or read: what is forked is small, and has one thread.
+        worker = fork_workers(options.workers)
+        if isinstance(worker, int):
+            return worker
+        _serve(options, sock, worker)
+    return 0
+
+
+def _serve(options: argparse.Namespace, sock: socket | None = None, worker: Worker | None = None) -> None:
+    """Serve until a signal comes, in the one process or in one of the workers."""
     from assistant.web.addresses import is_loopback
     from assistant.web.app import ServerOptions, create_app
-    from assistant.web.serving import open_socket
+    from assistant.web.listening import open_socket
     from assistant.web.serving import run as serve
 
     deployed = deployment(options.profile)
@@ -44,12 +68,29 @@ def run(options: argparse.Namespace) -> int:
         page=find_spec("gradio") is not None,
         mcp=find_spec("mcp") is not None,
         loopback=loopback,
+        counts=None if worker is None else worker.folder / "requests.db",
     )
-    sock = open_socket(options.host, options.port)
+    sock = sock or open_socket(options.host, options.port)
     port = sock.getsockname()[1]
     host = f"[{options.host}]" if ":" in options.host else options.host
-    serve(lambda: create_app(deployed, chosen), sock, lambda: _announce(f"http://{host}:{port}", chosen, deployed))
-    return 0
+
+    def announce() -> None:
+        if worker is None or worker.first:
+            _announce(f"http://{host}:{port}", chosen, deployed)
+
+    serve(lambda: create_app(deployed, chosen), sock, announce, worker)
+
+
+def check_workers(count: int) -> None:
+    """Check the number of workers.
+
+    Raises:
+        InputError: There cannot be so many.
+    """
+    if not 1 <= count <= MOST_WORKERS:
+        raise InputError(f"{count} is no number of workers.", f"Choose one from 1 to {MOST_WORKERS}.")
+    if count > 1 and not hasattr(os, "fork"):
+        raise InputError("This system forks no processes.", "Leave --workers out, or run Guardian on Linux or macOS.")
 
 
 def is_identity_wanted(deployed: Deployment, keys: Keys) -> bool:

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     # What is missing is told before seconds go into loading the page.
     knowledge_base(deployed).close()
 
-    from assistant.web.serving import open_socket
+    from assistant.web.listening import open_socket
     from assistant.web.serving import run as serve
     from assistant.wiring.access import keys_of
 

@@ -155,7 +155,7 @@ class Guard:
         set_cookie = ""
         try:
             if not self._is_open(scope):
-                set_cookie = self._identify(scope)
+                set_cookie = await self._identify(scope)
             answer = self._refuse(scope) or await self._read(scope, receive)
         except GuardianError as error:
             answer = fault_response(error)
@@ -181,13 +181,13 @@ class Guard:
         open_paths = scope["method"] == "HEAD" and scope["path"] == "/"
         return self._callers.visitors and (open_paths or _is_among(scope["path"], _CODE))
 
-    def _identify(self, scope: Scope) -> str:
+    async def _identify(self, scope: Scope) -> str:
         """Note whose request it is, and return the cookie that its response sets; empty if it sets none."""
         connection = HTTPConnection({**scope, "app": self._app})
         presence = None
         try:
             if scope["path"] == "/" and scope["method"] == "GET":
-                identity, presence = self._callers.receive(connection)
+                identity, presence = await self._callers.receive(connection, self._app.state.rates)
             else:
                 identity = self._callers.identify(connection)
         except TooMany:
@@ -339,7 +339,7 @@ def _introduction(app: FastAPI) -> APIRouter:
             # No script may read what the cookie holds, and the page does not need it.
             return {"token": ""}
         try:
-            return {"token": callers.begin_without_cookie(request)}
+            return {"token": await callers.begin_without_cookie(request, app.state.rates)}
         except TooMany:
             app.state.metrics.limited("new_visitor")
             raise
