@@ -38,7 +38,8 @@ from adapters.checkpoints.ids import raise_floor
 from adapters.checkpoints.steps import CheckpointStep, find_superseded, later_step_error, newest
 from adapters.storage.claims import current_claim
 from adapters.storage.database import Fenced
-from adapters.storage.postgres import PostgresDatabase, alone_in_setup
+from adapters.storage.postgres import PostgresDatabase
+from adapters.storage.schemas import alone_in_setup
 from contracts.errors import ThreadError
 
 _LOG = logging.getLogger(__name__)
@@ -119,7 +120,7 @@ class PruningPostgresSaver(AsyncPostgresSaver):
         if await self._is_set_up():
             return
         server = self._database.server
-        async with server.answering(), await server.connect() as connection, alone_in_setup(connection, server):
+        async with server.answering(), await server.connect() as connection, alone_in_setup(connection, server.place):
             await connection.execute(cast("LiteralString", self.MIGRATIONS[0]))
             found = await connection.execute("SELECT coalesce(max(v), -1) FROM checkpoint_migrations")
             [(newest_made,)] = await found.fetchall()

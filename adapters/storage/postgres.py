@@ -14,12 +14,12 @@ import select
 import socket
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, LiteralString, Self, cast
 from urllib.parse import quote, quote_plus
 
 from adapters.storage.claims import current_claim
 from adapters.storage.database import ConstraintError, Fenced
+from adapters.storage.schemas import CONVERSATIONS, bring_forward
 from contracts.errors import ConfigError, ThreadError
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     Connection = psycopg.AsyncConnection[Any]
     Pool = AsyncConnectionPool[Connection]
 
-SCHEMA_VERSION: Final = 1
-"""Of the tables in `schema.sql`."""
 MOST_CONNECTIONS: Final = 8
 """Of one process, beside the session of its claims."""
 FENCED: Final = "GF001"
@@ -48,8 +46,6 @@ _SESSION: Final = (
     "SET tcp_keepalives_count = 3; SET tcp_user_timeout = 11000"
 )
 """Of each session: what the server ends by itself, also when it is the client that is gone."""
-_SETUP_LOCK: Final = 0x677561726469616E
-"""The lock under which tables are made."""
 _SECRET: Final = ("password", "sslpassword", "passfile")
 _LONGEST_NAME: Final = 63
 """Of a schema, in bytes."""
@@ -74,7 +70,7 @@ _FAILURES: Final[tuple[tuple[tuple[str, ...], str, str], ...]] = (
     (
         ("42501",),
         "this user has no right to do so",
-        "Give the user the right to create a schema in the database, and make it the owner of the tables.",
+        "Make the user the owner of the tables, with the right to create a schema; or run `guardian migrate` as their owner.",
     ),
     (
         ("25006",),
@@ -300,7 +296,7 @@ class PostgresDatabase:
 
         with server.errors_as_ours():
             async with await server.connect() as connection:
-                await _make_tables(connection, server)
+                await bring_forward(connection, server.place, CONVERSATIONS, server.schema)
             pool: Pool = AsyncConnectionPool(
                 server.url,
                 min_size=1,
@@ -362,10 +358,10 @@ class PostgresDatabase:
             await self.rows(f"VACUUM {table}")
 
     async def check_writable(self, wait_s: float) -> None:
-        statement = "UPDATE schema_version SET version = version WHERE version = :version"
+        statement = "UPDATE schema_version SET version = version"
         try:
             async with asyncio.timeout(wait_s):
-                await self.rows(statement, version=SCHEMA_VERSION)
+                await self.rows(statement)
         except TimeoutError:
             raise ThreadError(
                 f"Nothing can be written to {self.place} within {wait_s:g} s.", "See what locks its tables."
@@ -373,73 +369,6 @@ class PostgresDatabase:
 
     async def close(self) -> None:
         await self.pool.close()
-
-
-async def _make_tables(connection: Connection, server: Server) -> None:
-    """Make the schema and its tables, or check their version; of processes that begin at once, one makes them."""
-    from psycopg import sql
-
-    version = await _read_version(connection)
-    if version is None:
-        async with alone_in_setup(connection, server):
-            version = await _read_version(connection)
-            if version is None:
-                tables = files("adapters.storage").joinpath("schema.sql").read_text("utf-8")
-                async with connection.transaction():
-                    # Who may make no schema may be given one: the right is asked for even if there is nothing to make.
-                    found = await connection.execute(
-                        "SELECT to_regnamespace(quote_ident(%s)) IS NULL", (server.schema,)
-                    )
-                    [(missing,)] = await found.fetchall()
-                    if missing:
-                        await connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(server.schema)))
-                    await connection.execute(cast("LiteralString", tables))
-                version = SCHEMA_VERSION
-    if version != SCHEMA_VERSION:
-        raise ThreadError(
-            f"The tables in {server.place} are of version {version}, and this program's are of version {SCHEMA_VERSION}.",
-            "Run the program's version that wrote them, or name another database in GUARDIAN_DATABASE.",
-        )
-
-
-async def _read_version(connection: Connection) -> int | None:
-    """Return the version of the tables; `None` if there are none."""
-    found = await connection.execute("SELECT to_regclass('schema_version') IS NOT NULL")
-    [(made,)] = await found.fetchall()
-    if not made:
-        return None
-    found = await connection.execute("SELECT coalesce(max(version), 0) FROM schema_version")
-    [(version,)] = await found.fetchall()
-    return version
-
-
-@asynccontextmanager
-async def alone_in_setup(connection: Connection, server: Server) -> AsyncGenerator[None]:
-    """Keep other processes from making tables at the same time.
-
-    The lock is asked for again and again: who waits for it inside the server would keep an index from being made
-    concurrently, which waits for every statement that runs.
-
-    Raises:
-        ThreadError: Another process is making tables, and does not come to an end.
-    """
-    clock = asyncio.get_running_loop().time
-    deadline = clock() + _STATEMENT_S
-    while True:
-        found = await connection.execute("SELECT pg_try_advisory_lock(%s)", (_SETUP_LOCK,))
-        [(got,)] = await found.fetchall()
-        if got:
-            break
-        if clock() >= deadline:
-            raise ThreadError(
-                f"Another process is making the tables in {server.place}, and does not come to an end.",
-                "Stop that process, and try again.",
-            )
-        await asyncio.sleep(0.05)
-    try:
-        yield
-    finally:
-        await connection.execute("SELECT pg_advisory_unlock(%s)", (_SETUP_LOCK,))
 
 
 def _storable(value: object) -> object:

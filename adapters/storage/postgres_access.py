@@ -6,18 +6,16 @@ It belongs to no profile: a key that was made under another profile still protec
 from __future__ import annotations
 
 import asyncio
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, LiteralString, cast
 
 from adapters.storage.database import ConstraintError
+from adapters.storage.schemas import ACCESS, bring_forward
 from contracts.errors import ConfigError, ThreadError
 
 if TYPE_CHECKING:
-    from adapters.storage.postgres import Connection, Server
+    from adapters.storage.postgres import Server
 
 SCHEMA: Final = "guardian"
-VERSION: Final = 1
-"""Of the tables in `access.sql`."""
 _DEADLINE_S: Final = 8.0
 """For one call, connecting included, in seconds."""
 
@@ -78,7 +76,7 @@ class AccessTables:
                 with self._server.errors_as_ours():
                     async with await self._server.connect() as connection:
                         if not self._made:
-                            await _make_tables(connection, self._server)
+                            await bring_forward(connection, self._server.place, ACCESS, SCHEMA)
                             self._made = True
                         cursor = await connection.execute(cast("LiteralString", statement), values)
                         return await cursor.fetchall() if cursor.description else []
@@ -93,40 +91,3 @@ class AccessTables:
             raise ConfigError(message, f"{error.way_out.partition(';')[0].rstrip('.')}.") from None
         except ConstraintError as error:
             raise ConfigError(f"{self.place} refuses this: {error}.", "Correct it.") from None
-
-
-async def _make_tables(connection: Connection, server: Server) -> None:
-    """Make the schema and its tables, or check their version; of processes that begin at once, one makes them."""
-    from adapters.storage.postgres import alone_in_setup
-
-    if (version := await _read_version(connection)) is None:
-        async with alone_in_setup(connection, server):
-            if (version := await _read_version(connection)) is None:
-                await _make(connection)
-                version = VERSION
-    if version != VERSION:
-        raise ConfigError(
-            f"The tables in {server.place} are of version {version}, and this program's are of version {VERSION}.",
-            "Run the program's version that wrote them, or name another database in GUARDIAN_DATABASE.",
-        )
-
-
-async def _make(connection: Connection) -> None:
-    tables = files("adapters.storage").joinpath("access.sql").read_text("utf-8")
-    async with connection.transaction():
-        # Who may make no schema may be given one: the right is asked for even if there is nothing to make.
-        found = await connection.execute("SELECT to_regnamespace('guardian') IS NULL")
-        [(missing,)] = await found.fetchall()
-        if missing:
-            await connection.execute("CREATE SCHEMA guardian")
-        await connection.execute(cast("LiteralString", tables))
-
-
-async def _read_version(connection: Connection) -> int | None:
-    found = await connection.execute("SELECT to_regclass('guardian.schema_version') IS NOT NULL")
-    [(made,)] = await found.fetchall()
-    if not made:
-        return None
-    found = await connection.execute("SELECT coalesce(max(version), 0) FROM guardian.schema_version")
-    [(version,)] = await found.fetchall()
-    return version

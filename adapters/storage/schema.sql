@@ -1,7 +1,7 @@
 -- The tables of one profile's conversations in PostgreSQL, in a schema of their own. LangGraph makes its own tables for
 -- checkpoints there. Ids compare byte by byte, as in SQLite: lists are cut by the beginning of an id.
 
-CREATE TABLE schema_version (version integer NOT NULL);
+CREATE TABLE schema_version (version integer NOT NULL, oldest integer NOT NULL DEFAULT 1);
 
 CREATE TABLE claims (
     thread_id text COLLATE "C" PRIMARY KEY,
@@ -146,4 +146,4 @@ CREATE TABLE hand_offs (
     PRIMARY KEY (thread_id, turn_id)
 );
 
-INSERT INTO schema_version VALUES (1);
+INSERT INTO schema_version VALUES (2, 1);

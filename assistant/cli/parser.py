@@ -110,6 +110,7 @@ def build_parser() -> argparse.ArgumentParser:
     _threads(commands)
     _hand_offs(commands)
     _move(commands)
+    _migrate(commands)
     _backups(commands)
     _export(commands)
     _review(commands)
@@ -341,6 +342,18 @@ def _move(commands: _Commands) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     _profile(parser)
     parser.set_defaults(module="move")
+
+
+def _migrate(commands: _Commands) -> None:
+    parser = _command(
+        commands,
+        "migrate",
+        "make the tables in PostgreSQL, or bring them to this version of Guardian",
+        ["guardian migrate"],
+        "Servers do this themselves when they start. Run it before them if they use an account that may not change tables.",
+    )
+    _profile(parser)
+    parser.set_defaults(module="migrate")
 
 
 def _export(commands: _Commands) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from adapters.storage.claims import Claims
     from adapters.storage.database import Database
     from adapters.storage.postgres import Server
+    from adapters.storage.schemas import Versions
     from assistant.deployment import Deployment
 
 
@@ -107,6 +108,28 @@ async def open_saver(deployed: Deployment, database: Database) -> AsyncGenerator
     on_server = PruningPostgresSaver(database)
     await on_server.setup()
     yield on_server
+
+
+async def migrate(deployed: Deployment) -> dict[str, Versions]:
+    """Make the tables on the server, or bring them to this version of the program; return what was done, by schema.
+
+    Raises:
+        ThreadError: The server cannot be used, or its tables are of a version that this program cannot use.
+        ConfigError: What the server needs is not installed, or a pooler stands in between.
+    """
+    from adapters.storage.postgres_access import SCHEMA
+    from adapters.storage.schemas import ACCESS, CONVERSATIONS, bring_forward
+
+    own = _server(deployed)
+    shared = shared_server(deployed, SCHEMA) or own
+    done: dict[str, Versions] = {}
+    for server, schema in ((own, CONVERSATIONS), (shared, ACCESS)):
+        with server.errors_as_ours():
+            async with await server.connect() as connection:
+                done[server.schema] = await bring_forward(connection, server.place, schema, server.schema)
+    async with open_database(deployed) as database, open_saver(deployed, database):
+        pass  # LangGraph's own tables
+    return done
 
 
 def hand_offs_place(deployed: Deployment) -> Place:

@@ -61,6 +61,7 @@ def test_every_command_of_the_product_has_a_help_page() -> None:
             "threads",
             "hand-offs",
             "move",
+            "migrate",
             "backup",
             "restore",
             "export",

@@ -94,7 +94,7 @@ async def test_tables_of_another_version_are_left_alone(database_url: str) -> No
     server = Server(database_url, "guardian_shelf")
     await (await PostgresDatabase.open(server)).close()
     with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute("UPDATE guardian_shelf.schema_version SET version = 99")
+        connection.execute("INSERT INTO guardian_shelf.schema_version VALUES (99, 99)")
     assert "are of version 99" in str(await fail_to_open(database_url))
 
 
