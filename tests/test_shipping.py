@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from assistant.cli.parser import build_parser
 from assistant.config.settings import VARIABLES
 from tests.support.cli_helpers import OURS
 
@@ -351,7 +352,13 @@ def test_keys_are_made_with_the_environment_that_the_server_has(language: str) -
 def test_every_variable_of_the_shipped_files_is_one() -> None:
     """No file names a variable that the assistant does not read."""
     known = {variable.name for variable in VARIABLES}
-    named = [ENVIRONMENT, UNIT, (ROOT / "compose.yaml").read_text("utf-8"), (ROOT / "Containerfile").read_text("utf-8")]
+    named = [
+        ENVIRONMENT,
+        UNIT,
+        KUBERNETES,
+        (ROOT / "compose.yaml").read_text("utf-8"),
+        (ROOT / "Containerfile").read_text("utf-8"),
+    ]
     used = {name for text in named for name in re.findall(r"\b(?:GUARDIAN|OPENAI|GUARD)_[A-Z_]+", text)}
     assert used - known == set()
 
@@ -367,6 +374,43 @@ def test_a_stop_gives_running_turns_their_time() -> None:
     assert float(unit["TimeoutStopSec"]) > drain
     assert unit["KillSignal"] == "SIGTERM"
     assert "STOPSIGNAL SIGTERM" in (ROOT / "Containerfile").read_text("utf-8")
+
+
+KUBERNETES = (ROOT / "packaging" / "kubernetes.yaml").read_text("utf-8")
+OBJECTS = {f"{one['kind']} {one['metadata']['name']}": one for one in yaml.safe_load_all(KUBERNETES)}
+
+
+@pytest.mark.parametrize("version", ["1.28.0", "1.37.0"])
+def test_the_manifests_fit_kubernetes(version: str) -> None:
+    """Nothing in them is unknown to an old version or a new one."""
+    lint("kubernetes-validate", "--strict", "-k", version, ROOT / "packaging" / "kubernetes.yaml")
+
+
+def test_the_manifests_fit_each_other_and_the_program() -> None:
+    """What is selected is there, commands and paths are the program's, and running turns have their time before a kill."""
+    pod = OBJECTS["Deployment guardian"]["spec"]["template"]
+    job = OBJECTS["Job guardian-migrate"]["spec"]["template"]["spec"]
+    for selected in (
+        OBJECTS["Deployment guardian"]["spec"]["selector"]["matchLabels"],
+        OBJECTS["Service guardian"]["spec"]["selector"],
+        OBJECTS["PodDisruptionBudget guardian"]["spec"]["selector"]["matchLabels"],
+    ):
+        assert selected == pod["metadata"]["labels"]
+    (server,), (index,), (migrate,) = pod["spec"]["containers"], pod["spec"]["initContainers"], job["containers"]
+    assert [one["args"][0] for one in (server, index, migrate)] == ["serve", "index", "migrate"]
+    for one in (server, index, migrate):
+        build_parser().parse_args(one["args"])
+        assert {source for entry in one["envFrom"] for source in entry} == {"configMapRef", "secretRef"}
+    assert server["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    assert {server[probe]["httpGet"]["path"] for probe in ("livenessProbe", "startupProbe")} == {"/healthz"}
+    settings = OBJECTS["ConfigMap guardian-settings"]["data"]
+    pause = float(server["lifecycle"]["preStop"]["exec"]["command"][1])
+    assert pod["spec"]["terminationGracePeriodSeconds"] > float(settings["GUARDIAN_DRAIN_SECONDS"]) + pause
+    user = re.search(r"^USER (\d+):", (ROOT / "Containerfile").read_text("utf-8"), re.MULTILINE)
+    assert user is not None
+    for one in (pod["spec"], job):
+        assert one["securityContext"]["runAsUser"] == int(user[1])
+        assert {mounted["name"] for mounted in index["volumeMounts"]} == {volume["name"] for volume in one["volumes"]}
 
 
 def test_the_unit_is_one_that_systemd_takes_and_that_may_do_little(tmp_path: Path) -> None:

@@ -264,11 +264,13 @@ def measure(data: Path, clients: Sequence[int] = CLIENTS, memory_turns: int = ME
         lines = _compare(server, "offline engine", clients, {one: max(5, 200 // one) for one in clients})
         if memory_turns:
             lines += _memory(server, memory_turns)
-    with model_server(SECONDS_PER_CALL) as model:
-        with run_server(data, GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=f"{model}/v1") as server:
-            waited = _CALLS * SECONDS_PER_CALL * 1000
-            turns = {one: max(5, 20 // math.isqrt(one)) for one in clients}
-            lines += _compare(server, f"model of {SECONDS_PER_CALL * 1000:.0f} ms", clients, turns, waited)
+    with (
+        model_server(SECONDS_PER_CALL) as model,
+        run_server(data, GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=f"{model}/v1") as server,
+    ):
+        waited = _CALLS * SECONDS_PER_CALL * 1000
+        turns = {one: max(5, 20 // math.isqrt(one)) for one in clients}
+        lines += _compare(server, f"model of {SECONDS_PER_CALL * 1000:.0f} ms", clients, turns, waited)
     return lines + compare_workers(data)
 
 
