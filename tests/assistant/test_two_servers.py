@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
 
+import psycopg
 import pytest
 
 from assistant.deployment import deployment
@@ -14,7 +17,7 @@ from assistant.turns.events import TurnEvent
 from assistant.turns.running_turn import RunningTurn
 from contracts.enums import Outcome
 from contracts.errors import ServerClosing, TurnStopped
-from tests.support.cli_helpers import QUESTION, Desk
+from tests.support.cli_helpers import ANSWER, QUESTION, Desk
 from tests.support.wire.server_process import FakeServer, fake_server
 
 ANNA = Caller("anna")
@@ -189,3 +192,18 @@ async def test_whoever_only_watches_keeps_nobody_from_sending_the_message_again(
             again = other.begin(ANNA, ASKED)
             assert again is not watched
         assert (await again.result()).outcome is Outcome.ANSWERED
+
+
+def test_the_index_and_the_conversations_may_be_in_one_database(desk: Desk, tmp_path: Path, database_url: str) -> None:
+    """Both are made there, each in tables of its own; what empties one leaves the other alone."""
+    # New: each of the two was tested alone.
+    both = replace(desk, data=tmp_path / "data").having(GUARDIAN_DATABASE=database_url, GUARDIAN_INDEX_URL=database_url)
+    both.index()
+    assert ANSWER in both.here("ask", QUESTION, "--thread", "t").out
+    assert [thread["thread_id"] for thread in both.here("threads", "list", "--json").json] == ["t"]
+    assert both.here("keys", "add", "anna").code == 0
+    both.here("threads", "delete", "t")
+    assert ANSWER in both.here("ask", QUESTION, "--thread", "u").out
+    with psycopg.connect(database_url) as connection:
+        rows = connection.execute("SELECT DISTINCT schemaname FROM pg_tables WHERE schemaname !~ '^(pg_|information)'")
+        assert {schema for (schema,) in rows} == {"public", "guardian", f"guardian_{desk.folder.name}"}
