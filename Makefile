@@ -13,7 +13,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo studio test weights storm check docs eval bench lock clean
+.PHONY: help install demo studio test weights storm soak check docs eval bench lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -44,6 +44,9 @@ weights: install ## real weights (98 MB) for the slow tests of tests/llama/test_
 
 storm: install ## processes over one storage, killed and stopped at random (ARGS="--engine sqlite", --no-fence, --seed 2)
 	@$(PY) -m tests.support.storm $(ARGS)
+
+soak: install ## clients and workers for 30 minutes, with kills and restarts (ARGS="--minutes 5 --engine postgres")
+	@$(PY) -m tests.support.soak $(ARGS)
 
 check: install ## format, lint, types, arrows, generated pages, prose
 	$(VENV)/bin/ruff format --check .
