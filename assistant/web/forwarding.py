@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING, Final
 import httpx
 from starlette.requests import ClientDisconnect, HTTPConnection
 
-from assistant.web.faults import WorkerGone, fault_response
+from assistant.web.faults import TooLarge, WorkerGone, fault_response
+from assistant.web.limits import check_declared_length
 from assistant.web.turns import ClientGone, unless_gone
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from assistant.config.settings import ServerSettings
     from assistant.web.workers import Worker
 
 CLIENT_HEADER: Final = b"x-guardian-client"
-"""The workers' token, and the address and port of the client, in a request that was passed on."""
+"""The workers' token, and address and port of the client and of this server, in a request that was passed on."""
 _ANYWHERE: Final = ("/v1/", "/healthz", "/readyz", "/metrics", "/docs", "/openapi.json")
 """What begins the paths that every worker answers."""
 _HOP_BY_HOP: Final = frozenset({b"connection", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade"})
@@ -34,6 +36,7 @@ _TRIES: Final = 50
 _BETWEEN_TRIES_S: Final = 0.2
 """A worker that is being replaced answers after some seconds."""
 _OTHERS_S: Final = 5.0
+_FIRST_BYTE_S: Final = 30.0
 _SOMEWHERE: Final = httpx.URL("http://worker")
 _ONCE: Final = httpx.Limits(max_connections=None, max_keepalive_connections=0)
 """A connection that is kept may have been closed at its other end just now."""
@@ -48,6 +51,7 @@ class OwnWorker:
 
     Attributes:
         index: The worker's number, from 0.
+        relaying: How many requests are being passed on that have to be answered before this worker ends.
     """
 
     def __init__(self, app: FastAPI, worker: Worker) -> None:
@@ -55,6 +59,9 @@ class OwnWorker:
         self._app: ASGIApp = app
         self._state = app.state
         self._worker = worker
+        settings: ServerSettings = app.state.deployed.settings.server
+        self._most_bytes = max(settings.max_upload_bytes, settings.max_request_bytes)
+        self.relaying = 0
         self._transports: dict[int, httpx.AsyncHTTPTransport] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,13 +69,23 @@ class OwnWorker:
             await self._app(scope, receive, send)
             return
         scope.setdefault("state", {})["passed_on"] = passed_on = self._read_client(scope)
-        if passed_on or scope["path"].startswith(_ANYWHERE) or (owner := self._choose(scope)) == self.index:
+        here = passed_on or scope["path"].startswith(_ANYWHERE) or not scope["raw_path"].startswith(b"/")
+        if here or (owner := self._choose(scope)) == self.index:
             await self._app(scope, receive, send)
             return
+        # A session's open stream of notifications ends when its owner does, and is not waited for.
+        waited_for = scope["method"] != "GET" or not scope["path"].startswith("/mcp")
+        self.relaying += waited_for
         try:
+            # A body that is too long is refused before it is asked for.
+            check_declared_length(scope, self._most_bytes)
             await self._pass_on(owner, scope, receive, send)
-        except WorkerGone as error:
-            await fault_response(error)(scope, receive, send)
+        except (WorkerGone, TooLarge) as error:
+            response = fault_response(error)
+            response.headers["Connection"] = "close"
+            await response(scope, receive, send)
+        finally:
+            self.relaying -= waited_for
 
     async def ask_others(self, scope: Scope) -> dict[int, str]:
         """Return what the other workers answer to a request without a body, by their number, if they answer with 200."""
@@ -97,15 +114,17 @@ class OwnWorker:
         token, _, rest = value.partition(b" ")
         if not hmac.compare_digest(token, self._worker.token.encode()):
             return False
-        host, _, port = rest.decode("latin-1").rpartition(" ")
-        scope["client"] = (host, int(port))
+        host, port, own_host, own_port = rest.decode("latin-1").split(" ")
+        scope["client"], scope["server"] = (host, int(port)), (own_host, int(own_port))
         scope["headers"] = [(name, value) for name, value in scope["headers"] if name != CLIENT_HEADER]
         return True
 
     def _request(self, method: str, target: bytes, scope: Scope, content: AsyncIterator[bytes] | None) -> httpx.Request:
-        headers = [(name, value) for name, value in scope["headers"] if name not in (*_HOP_BY_HOP, CLIENT_HEADER)]
-        host, port = scope["client"] or ("", 0)
-        headers.append((CLIENT_HEADER, f"{self._worker.token} {host} {port}".encode("latin-1")))
+        dropped = {*_HOP_BY_HOP, CLIENT_HEADER, *((b"content-length",) if content is None else ())}
+        headers = [(name, value) for name, value in scope["headers"] if name not in dropped]
+        (host, port), (own_host, own_port) = scope["client"] or ("", 0), scope["server"] or ("", 0)
+        who = f"{self._worker.token} {host} {port} {own_host} {own_port}"
+        headers.append((CLIENT_HEADER, who.encode("latin-1")))
         return httpx.Request(method, _SOMEWHERE.copy_with(raw_path=target), headers=headers, content=content)
 
     def _transport(self, index: int) -> httpx.AsyncHTTPTransport:
@@ -115,9 +134,9 @@ class OwnWorker:
         return self._transports[index]
 
     async def _pass_on(self, owner: int, scope: Scope, receive: Receive, send: Send) -> None:
-        body = _Body(receive)
         query = b"?" + scope["query_string"] if scope["query_string"] else b""
         has_body = any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
+        body = _Body(receive, whole=not has_body)
         content = body.parts() if has_body else None
         request = self._request(scope["method"], scope["raw_path"] + query, scope, content)
         reply = _Reply(send)
@@ -141,20 +160,35 @@ class OwnWorker:
             await response.aclose()
 
     async def _open(self, owner: int, request: httpx.Request) -> httpx.Response:
-        for _ in range(_TRIES):
-            try:
-                return await self._transport(owner).handle_async_request(request)
-            except httpx.ConnectError:
-                await asyncio.sleep(_BETWEEN_TRIES_S)
-        return await self._transport(owner).handle_async_request(request)
+        """Return the beginning of an answer; what only reads is sent again if the worker ends before that."""
+        reads = request.method in ("GET", "HEAD")
+        again = (httpx.ConnectError, httpx.ReadError, httpx.RemoteProtocolError) if reads else httpx.ConnectError
+        try:
+            # What runs a turn may take any time until its first byte.
+            async with asyncio.timeout(_FIRST_BYTE_S if reads else None):
+                for _ in range(_TRIES):
+                    try:
+                        return await self._transport(owner).handle_async_request(request)
+                    except again:
+                        await asyncio.sleep(_BETWEEN_TRIES_S)
+        except TimeoutError:
+            pass
+        raise WorkerGone
 
 
 class _Body:
-    """A request's body as it comes, and, after it, the end of the client's connection."""
+    """A request's body as it comes, and, after it, the end of the client's connection.
 
-    def __init__(self, receive: Receive) -> None:
+    Args:
+        receive: Of the request.
+        whole: Whether there is no body.
+    """
+
+    def __init__(self, receive: Receive, *, whole: bool) -> None:
         self._receive = receive
         self._whole = asyncio.Event()
+        if whole:
+            self._whole.set()
 
     async def parts(self) -> AsyncIterator[bytes]:
         """Yield the parts.

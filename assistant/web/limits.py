@@ -222,6 +222,15 @@ def _check_size(size: int, most: int, *, upload: bool) -> None:
         raise TooLarge(f"The request has more than {most} bytes.", f"Send less, or set {setting} higher.")
 
 
+def check_declared_length(scope: Scope, most: int) -> None:
+    """Check what a request says of its body's length.
+
+    Raises:
+        TooLarge: It is longer than anything that is taken.
+    """
+    _check_size(_read_declared_length(scope), most, upload=False)
+
+
 def _read_declared_length(scope: Scope) -> int:
     text = HTTPConnection(scope).headers.get("content-length", "")
     # The server has checked that it is a number; of how many digits, it has not.

@@ -15,6 +15,8 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from contracts.errors import ConfigError, ThreadError
+
 if TYPE_CHECKING:
     from adapters.storage.database import Database
 
@@ -146,13 +148,19 @@ class FileRates:
         now = self._clock()
         senders = [f"{quota.kind} {quota.name}" for quota in quotas]
         asked = {"senders": json.dumps(senders), "now": now, "span": span_s}
-        if now - self._emptied > MINUTE_S:
-            self._emptied = now
-            await self._database.rows("DELETE FROM requests WHERE over <= :now", now=now)
         mosts = json.dumps([quota.most for quota in quotas])
-        if not quotas or await self._database.rows(_COUNT, mosts=mosts, **asked):
-            return None
-        rows = await self._database.rows(_LIST, **asked)
+        try:
+            if now - self._emptied > MINUTE_S:
+                self._emptied = now
+                await self._database.rows("DELETE FROM requests WHERE over <= :now", now=now)
+            if not quotas or await self._database.rows(_COUNT, mosts=mosts, **asked):
+                return None
+            rows = await self._database.rows(_LIST, **asked)
+        except ThreadError as error:
+            raise ConfigError(
+                f"Requests cannot be counted in {self._database.place}.",
+                "See that the disk of the folder for temporary files (TMPDIR) is not full, and start the server again.",
+            ) from error
         for place, (sender, quota) in enumerate(zip(senders, quotas, strict=True)):
             made = [at for other, at in rows if other == sender]
             if len(made) >= quota.most:

@@ -35,9 +35,12 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _INTERRUPTED: Final = 130
 _LAST_BYTES_S: Final = 5
 """How long connections may take, once no turn runs any more, to have the rest of what was sent to them."""
-_PAUSE_S: Final = 0.005
+_LOOK_S: Final = 0.05
+_PAUSE_S: Final = 0.002
 _PAUSES: Final = 10
 """How often a worker with more connections than another waits before it takes the next one all the same."""
+_IN_VAIN_S: Final = 0.5
+"""How long it does not wait again after it has done so in vain: the other may be busy for long, or stopped."""
 _FULL: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _LOG: Final = logging.getLogger(__name__)
 _LOGGING: Final[dict[str, Any]] = {
@@ -74,11 +77,10 @@ class _WorkerPort:
         def connect() -> HttpConnection:
             return self._connection(config=server.config, server_state=server.server_state, app_state={})
 
+        no_wait_until = 0.0
         while True:
-            for _ in range(_PAUSES):
-                if not self.worker.has_more_than_others():
-                    break
-                await asyncio.sleep(_PAUSE_S)
+            if loop.time() >= no_wait_until and not await self._leave_to_others():
+                no_wait_until = loop.time() + _IN_VAIN_S
             try:
                 accepted, _ = await loop.sock_accept(self._sock)
                 await loop.connect_accepted_socket(connect, accepted)
@@ -86,6 +88,14 @@ class _WorkerPort:
                 if error.errno in _FULL:
                     _LOG.error("No connection can be accepted: %s.", error.strerror)  # no traceback
                     await asyncio.sleep(1)
+
+    async def _leave_to_others(self) -> bool:
+        """Wait while others have fewer connections; return whether they took some, or had no fewer."""
+        for _ in range(_PAUSES):
+            if not self.worker.has_more_than_others():
+                return True
+            await asyncio.sleep(_PAUSE_S)
+        return False
 
 
 class _HttpServer(uvicorn.Server):
@@ -99,27 +109,34 @@ class _HttpServer(uvicorn.Server):
         self._announce = announce
         self._port = port
         self._accepting: asyncio.Task[None] | None = None
+        self._telling: asyncio.Task[None] | None = None
         self._draining: asyncio.Task[None] | None = None
         self._signalled = False
-        self.lost_parent = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self._port is not None:
             self._accepting = asyncio.create_task(self._port.accept(self))
             worker = self._port.worker
-            asyncio.get_running_loop().add_reader(worker.parent, self._lose_parent, worker.parent)
+            asyncio.get_running_loop().add_reader(worker.parent, self._end_with_parent, worker.parent)
             worker.tell_ready()
+            self._telling = asyncio.create_task(self._announce_when_all_answer(worker))
+        else:
+            self._announce()
+
+    async def _announce_when_all_answer(self, worker: Worker) -> None:
+        while not worker.all_answer():  # noqa: ASYNC110  # other processes write it
+            await asyncio.sleep(_LOOK_S)
         self._announce()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self._accepting is not None:
-            self._accepting.cancel()
+        for task in (self._accepting, self._telling):
+            if task is not None:
+                task.cancel()
         await super().shutdown(sockets)
 
-    def _lose_parent(self, pipe: int) -> None:
+    def _end_with_parent(self, pipe: int) -> None:
         asyncio.get_running_loop().remove_reader(pipe)
-        self.lost_parent = True
         if not self._signalled:
             self._signalled = True
             self._begin_to_end()
@@ -150,8 +167,13 @@ class _HttpServer(uvicorn.Server):
         seconds = self._state.deployed.settings.server.drain_s
         if (indexing := getattr(self._state, "indexing", None)) is not None:
             indexing.end()  # whoever waits for an upload gets an answer while turns end
+        ends = asyncio.get_running_loop().time() + seconds
         try:
             left = await self._state.service.drain(seconds)
+            # Other workers may still be answering what this one passes on.
+            own: OwnWorker | None = self._state.own_worker
+            while own is not None and own.relaying and asyncio.get_running_loop().time() < ends:  # noqa: ASYNC110  # as rarely
+                await asyncio.sleep(_LOOK_S)
         finally:
             self.should_exit = True
         if left:
@@ -207,11 +229,13 @@ def run(
             port = None if worker is None else _WorkerPort(sock, worker, bounded)
             server = _HttpServer(config, app, announce, port)
             await server.serve([sock] if worker is None else [_open_own_socket(worker)])
-        if worker is not None and server.lost_parent:
-            worker.remove_folder()
 
-    with sock:
-        asyncio.run(serve())
+    try:
+        with sock:
+            asyncio.run(serve())
+    finally:
+        if worker is not None:
+            worker.remove_folder()
 
 
 def _open_own_socket(worker: Worker) -> socket.socket:

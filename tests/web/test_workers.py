@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -14,16 +15,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from prometheus_client.parser import text_string_to_metric_families
 
 from adapters.storage.sqlite import SqliteDatabase
 from assistant.cli.commands.serve import MOST_WORKERS
-from assistant.web.forwarding import CLIENT_HEADER
+from assistant.config.settings import Settings
+from assistant.web.forwarding import CLIENT_HEADER, OwnWorker
 from assistant.web.limits import WRONG_KEYS
 from assistant.web.rates import HOUR_S, FileRates, LocalRates, Quota, Rates
+from assistant.web.workers import Worker
 from tests.support.cli_helpers import QUESTION, Desk
 from tests.support.served_desk import LONGEST_S, Serving, serve
 from tests.support.wire.server_process import FakeServer, fake_server
@@ -129,11 +134,19 @@ def test_a_worker_that_ends_by_itself_is_replaced(shelf: Desk, tmp_path: Path) -
     assert said == "guardian: worker 2 of 2 ended by signal 9; it is replaced.\n"
 
 
-@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("end", "to_all"),
+    [(signal.SIGTERM, False), (signal.SIGTERM, True), (signal.SIGINT, False), (signal.SIGKILL, False)],
+)
 def test_whatever_ends_the_parent_ends_its_workers_once_they_have_answered(
-    shelf: Desk, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, model: FakeServer, end: signal.Signals
+    shelf: Desk,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    model: FakeServer,
+    end: signal.Signals,
+    to_all: bool,
 ) -> None:
-    """A signal is passed on; if the parent is killed, its workers notice."""
+    """A signal is passed on, also if the workers get it, too, as from systemd; if the parent is killed, its workers notice."""
     sockets = tmp_path_factory.mktemp("w")  # short: so are the names of sockets
     desk = shelf.copied(tmp_path / "data").having(
         GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=model.url, TMPDIR=str(sockets)
@@ -146,6 +159,8 @@ def test_whatever_ends_the_parent_ends_its_workers_once_they_have_answered(
             lines = stream.enter_context(client.stream("POST", "/v1/ask", json=body)).iter_lines()
             assert any("sgr_plan" in line for line in lines)
             served.signal(end)
+            for worker in workers if to_all else ():
+                os.kill(worker, end)
         assert "event: answer" in list(lines)
         assert served.ended()[0] == (0 if end != signal.SIGKILL else -signal.SIGKILL)
         deadline = time.monotonic() + LONGEST_S
@@ -177,6 +192,51 @@ def test_a_folder_whose_name_is_too_long_for_a_socket_is_said_with_a_way_out(she
     deep.mkdir()
     shelf.having(TMPDIR=str(deep)).run("serve", "--port", "0", "--workers", "2").complains(2, "TMPDIR", "shorter")
     assert list(deep.iterdir()) == []
+
+
+def test_a_request_that_is_passed_on_keeps_its_addresses_and_nobody_else_sets_them(tmp_path: Path) -> None:
+    """Callers are told apart by them, and by the server's own the name is checked that it is called by."""
+    state = SimpleNamespace(deployed=SimpleNamespace(settings=Settings.read({})))
+    known, other = (
+        OwnWorker(
+            cast("FastAPI", SimpleNamespace(state=state)),
+            Worker(0, 2, tmp_path, token, memoryview(bytearray(8)).cast("I"), 0, 0, 0, first=True),
+        )
+        for token in ("known", "other")
+    )
+    client, server = ("203.0.113.7", 4321), ("192.0.2.2", 8000)
+    sent = [(b"host", b"a.example"), (b"content-length", b"5"), (CLIENT_HEADER, b"known 1.1.1.1 1 2.2.2.2 2")]
+    scope = {"client": client, "server": server, "headers": sent}
+    request = known._request("GET", b"/page?a=%20b", scope, None)
+    headers = [(name.lower(), value) for name, value in request.headers.raw]
+    assert request.url.raw_path == b"/page?a=%20b"
+    assert b"content-length" not in dict(headers)
+    arrived = {"client": None, "server": ("/0.sock", None), "headers": headers}
+    assert not other._read_client(dict(arrived))
+    assert known._read_client(arrived)
+    assert (arrived["client"], arrived["server"]) == (client, server)
+    assert arrived["headers"] == [(b"host", b"a.example")]
+
+
+def test_what_is_no_path_is_answered_as_by_one_server(shelf: Desk, tmp_path: Path) -> None:
+    """`OPTIONS *` and a whole address in the place of a path, by browsers of both workers; and a body that is said to be too long."""
+    with serve(shelf.copied(tmp_path / "data"), "--workers", "2") as served:
+        host, port = served.address.removeprefix("http://").split(":")
+        for target in ("OPTIONS *", f"GET {served.address}/page/style.css"):
+            for number in range(8):
+                assert ask_raw(host, int(port), target, f"browser {number}") == 404
+        for number in range(8):
+            assert ask_raw(host, int(port), "POST /page", f"browser {number}", "Content-Length: 999999999") == 413
+        served.signal()
+        assert served.ended() == (0, "")
+
+
+def ask_raw(host: str, port: int, target: str, agent: str, *more: str) -> int:
+    """Send the head of a request alone, and return the status of its answer."""
+    lines = (f"{target} HTTP/1.1", f"Host: {host}", f"User-Agent: {agent}", "Connection: close", *more, "", "")
+    with socket.create_connection((host, port), timeout=LONGEST_S) as one:
+        one.sendall("\r\n".join(lines).encode())
+        return int(one.makefile().readline().split()[1])
 
 
 @pytest.mark.parametrize("count", ["0", "-1", str(MOST_WORKERS + 1)])
