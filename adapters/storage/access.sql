@@ -19,7 +19,7 @@ CREATE TABLE guardian.secrets (
 CREATE UNLOGGED TABLE guardian.requests (            -- whose span is not over: a crash of the server forgives them
     sender text COLLATE "C" NOT NULL,
     at     timestamptz NOT NULL,
-    over   timestamptz NOT NULL
+    over   timestamptz NOT NULL DEFAULT now() + interval '1 minute'
 );
 CREATE INDEX requests_sender ON guardian.requests (sender, at);
 CREATE INDEX requests_over ON guardian.requests (over);

@@ -3,7 +3,8 @@
 `CONVERSATIONS` is the schema of one profile, `ACCESS` the one schema of all profiles. For each there is a file that makes
 the newest tables (`schema.sql`, `access.sql`), and a file for each step from one version to the next in `migrations`.
 
-Servers of one version and the next may run side by side: a step changes nothing that the version before uses. The table
+From version 2 on, servers of one version and the next may run side by side: a step changes nothing that the version before
+uses. (Version 1 was in no release, and its servers do not start with newer tables.) The table
 `schema_version` has a row for each step, with the oldest version of the program that can use the tables from then on.
 """
 

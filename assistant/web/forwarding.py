@@ -69,7 +69,7 @@ class OwnWorker:
             await self._app(scope, receive, send)
             return
         scope.setdefault("state", {})["passed_on"] = passed_on = self._read_client(scope)
-        here = passed_on or scope["path"].startswith(_ANYWHERE) or not scope["raw_path"].startswith(b"/")
+        here = passed_on or scope["path"].startswith(_ANYWHERE) or not _is_plain(_target(scope))
         if here or (owner := self._choose(scope)) == self.index:
             await self._app(scope, receive, send)
             return
@@ -134,11 +134,10 @@ class OwnWorker:
         return self._transports[index]
 
     async def _pass_on(self, owner: int, scope: Scope, receive: Receive, send: Send) -> None:
-        query = b"?" + scope["query_string"] if scope["query_string"] else b""
         has_body = any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
         body = _Body(receive, whole=not has_body)
         content = body.parts() if has_body else None
-        request = self._request(scope["method"], scope["raw_path"] + query, scope, content)
+        request = self._request(scope["method"], _target(scope), scope, content)
         reply = _Reply(send)
         try:
             await unless_gone(body.wait_for_disconnect, self._relay(owner, request, reply))
@@ -174,6 +173,19 @@ class OwnWorker:
         except TimeoutError:
             pass
         raise WorkerGone
+
+
+def _target(scope: Scope) -> bytes:
+    query = b"?" + scope["query_string"] if scope["query_string"] else b""
+    return scope["raw_path"] + query
+
+
+def _is_plain(target: bytes) -> bool:
+    """Whether a request's target can be passed on as it is: no `*`, no whole address, no dots that a client would take out."""
+    try:
+        return target.startswith(b"/") and _SOMEWHERE.copy_with(raw_path=target).raw_path == target
+    except httpx.InvalidURL:
+        return False
 
 
 class _Body:

@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,6 +36,8 @@ _INTERRUPTED: Final = 130
 _LAST_BYTES_S: Final = 5
 """How long connections may take, once no turn runs any more, to have the rest of what was sent to them."""
 _LOOK_S: Final = 0.05
+_ALL_S: Final = 60
+"""How long the first worker waits for the others before it says where the server listens."""
 _PAUSE_S: Final = 0.002
 _PAUSES: Final = 10
 """How often a worker with more connections than another waits before it takes the next one all the same."""
@@ -79,15 +81,28 @@ class _WorkerPort:
 
         no_wait_until = 0.0
         while True:
+            await self._wait_for_connection()
             if loop.time() >= no_wait_until and not await self._leave_to_others():
                 no_wait_until = loop.time() + _IN_VAIN_S
             try:
-                accepted, _ = await loop.sock_accept(self._sock)
+                accepted, _ = self._sock.accept()
+                accepted.setblocking(False)
                 await loop.connect_accepted_socket(connect, accepted)
+            except BlockingIOError:
+                continue  # another worker has taken it
             except OSError as error:
                 if error.errno in _FULL:
                     _LOG.error("No connection can be accepted: %s.", error.strerror)  # no traceback
                     await asyncio.sleep(1)
+
+    async def _wait_for_connection(self) -> None:
+        loop = asyncio.get_running_loop()
+        came = asyncio.Event()
+        loop.add_reader(self._sock, came.set)
+        try:
+            await came.wait()
+        finally:
+            loop.remove_reader(self._sock)
 
     async def _leave_to_others(self) -> bool:
         """Wait while others have fewer connections; return whether they took some, or had no fewer."""
@@ -112,6 +127,7 @@ class _HttpServer(uvicorn.Server):
         self._telling: asyncio.Task[None] | None = None
         self._draining: asyncio.Task[None] | None = None
         self._signalled = False
+        self._ending = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -125,8 +141,10 @@ class _HttpServer(uvicorn.Server):
             self._announce()
 
     async def _announce_when_all_answer(self, worker: Worker) -> None:
-        while not worker.all_answer():  # noqa: ASYNC110  # other processes write it
-            await asyncio.sleep(_LOOK_S)
+        with suppress(TimeoutError):  # a worker that does not start is told of by the parent
+            async with asyncio.timeout(_ALL_S):
+                while not worker.all_answer():  # noqa: ASYNC110  # other processes write it
+                    await asyncio.sleep(_LOOK_S)
         self._announce()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -137,9 +155,7 @@ class _HttpServer(uvicorn.Server):
 
     def _end_with_parent(self, pipe: int) -> None:
         asyncio.get_running_loop().remove_reader(pipe)
-        if not self._signalled:
-            self._signalled = True
-            self._begin_to_end()
+        self._begin_to_end()
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -161,6 +177,9 @@ class _HttpServer(uvicorn.Server):
                 signal.signal(number, handler)
 
     def _begin_to_end(self) -> None:
+        if self._ending:
+            return  # a worker is told by its parent's pipe, and maybe by a signal, too
+        self._ending = True
         self._draining = asyncio.create_task(self._drain())
 
     async def _drain(self) -> None:

@@ -48,7 +48,7 @@ class Worker:
         parent: The reading end of a pipe that ends when the workers are to end.
         parent_pid: The parent.
         ready: The writing end of a pipe, for one byte when the worker answers.
-        first: Whether it is the first worker that was ever started, which says where the server listens.
+        first: Whether it says where the server listens, once all answer.
     """
 
     index: int
@@ -159,7 +159,7 @@ class _Parent:
         """SIGTERM and Ctrl-C that have come. Only counted when they come: the loop acts on them."""
         self._ending = False
         self._answers = False
-        self._started = False
+        self._all_answered = False
 
     def run(self) -> Worker | None:
         """Keep the workers running; return in each worker what it knows, and `None` in the parent when all have ended."""
@@ -216,10 +216,17 @@ class _Parent:
         if self._signals:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             return None
-        ready, telling = os.pipe()
-        first, self._started = not self._started, True
+        first = index == 0 and not self._all_answered
         parent = os.getpid()
-        child = os.fork()
+        try:
+            ready, telling = os.pipe()
+            child = os.fork()
+        except OSError as error:
+            # The others go on, and this one is tried again.
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            self._due[index] = time.monotonic() + _LONGEST_PAUSE_S / 6
+            _tell(f"guardian: no worker can be started: {error.strerror}; it is tried again.")
+            return None
         if child:
             self._children[child] = _Child(index, ready)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
@@ -250,6 +257,7 @@ class _Parent:
             child.ready = -1
             if answers:
                 child.answers_since = time.monotonic()
+            self._all_answered |= len([one for one in self._children.values() if one.answers_since]) == self._count
             if answers and not self._answers and not self._ending:
                 self._answers = True
                 self._due.update(dict.fromkeys(set(range(self._count)) - {child.index}, 0.0))
@@ -280,4 +288,9 @@ class _Parent:
         self._pauses[child.index] = pause
         self._due[child.index] = now + pause
         how = f"with code {code}" if code >= 0 else f"by signal {-code}"
-        print(f"guardian: worker {child.index + 1} of {self._count} ended {how}; it is replaced.", file=sys.stderr)
+        _tell(f"guardian: worker {child.index + 1} of {self._count} ended {how}; it is replaced.")
+
+
+def _tell(line: str) -> None:
+    with suppress(OSError):  # nobody may read it any more
+        print(line, file=sys.stderr, flush=True)

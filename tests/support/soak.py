@@ -31,6 +31,8 @@ from tests.support.sockets import free_port
 
 _TURNS: Final = 20
 """Messages of a conversation."""
+_LOST_S: Final = 180
+"""A message that has no answer by then is lost."""
 _MIB: Final = 1 << 20
 _RESTART_EVERY: Final = 10
 """Kills of a worker between two restarts of the whole server, as for an upgrade."""
@@ -142,7 +144,8 @@ class Soak:
             thread, name = f"c{number}-{turn // _TURNS}", f"m{number}x{turn}"
             self.sent[thread] += 1
             body = {"question": f"{QUESTION} ({name})", "thread_id": thread, "turn_id": name}
-            while True:
+            lost = time.monotonic() + _LOST_S
+            while time.monotonic() < lost:
                 with suppress(httpx.HTTPError):
                     reply = await client.post("/v1/ask", json=body)
                     if reply.is_success:
@@ -159,11 +162,12 @@ class Soak:
             names = Counter(turn["turn_id"] for turn in turns)
             if len(turns) != count or any(times > 1 for times in names.values()):
                 wrong.append(f"{thread}: {count} were sent, {len(turns)} are on record")
+            wrong += [f"{thread}: {name} was never answered" for name in names if (thread, name) not in self.answers]
             for turn in turns:
                 asked = re.search(r"\((m\d+x\d+)\)", turn["question"])
                 if asked is None or asked[1] != turn["turn_id"]:
                     wrong.append(f"{thread}: {turn['turn_id']} is on record with {turn['question']!r}")
-                elif self.answers[thread, turn["turn_id"]] != turn["answer"]["answer"]:
+                elif self.answers.get((thread, turn["turn_id"])) != turn["answer"]["answer"]:
                     wrong.append(f"{thread}: {turn['turn_id']} was answered otherwise than is on record")
         return wrong
 

@@ -222,7 +222,7 @@ def test_what_is_no_path_is_answered_as_by_one_server(shelf: Desk, tmp_path: Pat
     """`OPTIONS *` and a whole address in the place of a path, by browsers of both workers; and a body that is said to be too long."""
     with serve(shelf.copied(tmp_path / "data"), "--workers", "2") as served:
         host, port = served.address.removeprefix("http://").split(":")
-        for target in ("OPTIONS *", f"GET {served.address}/page/style.css"):
+        for target in ("OPTIONS *", f"GET {served.address}/page/style.css", "GET /page/../nothing", "GET /page#a"):
             for number in range(8):
                 assert ask_raw(host, int(port), target, f"browser {number}") == 404
         for number in range(8):

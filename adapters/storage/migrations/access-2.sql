@@ -2,8 +2,8 @@
 -- same function.
 ALTER TABLE guardian.schema_version ADD COLUMN oldest integer NOT NULL DEFAULT 1;
 
-DELETE FROM guardian.requests;
-ALTER TABLE guardian.requests ADD COLUMN over timestamptz NOT NULL;
+-- The default is for the rows that are there, and for calls of the old function that are under way.
+ALTER TABLE guardian.requests ADD COLUMN over timestamptz NOT NULL DEFAULT now() + interval '1 minute';
 DROP INDEX guardian.requests_time;
 CREATE INDEX requests_over ON guardian.requests (over);
 
