@@ -195,6 +195,7 @@ def test_make_alone_lists_every_target() -> None:
         "test",
         "weights",
         "storm",
+        "soak",
         "check",
         "docs",
         "eval",
