@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -76,7 +77,7 @@ class Qdrant:
         self._server.shutdown()
         self._server.server_close()
         for shard in self._shards.values():
-            shard.close()
+            _close(shard)
 
     def forget(self, name: str) -> None:
         """Drop a collection, if there is one."""
@@ -225,6 +226,18 @@ _ACTIONS: dict[tuple[str, str], Callable[[edge.EdgeShard, Any], object]] = {
     ("POST", "points/scroll"): _scroll,
     ("POST", "points/query"): _query,
 }
+
+
+def _close(shard: Any) -> None:
+    """Close a shard; a request that hangs on purpose may still be in it."""
+    for _ in range(200):
+        try:
+            shard.close()
+        except RuntimeError:
+            time.sleep(0.05)
+        else:
+            return
+    shard.close()
 
 
 @contextmanager
