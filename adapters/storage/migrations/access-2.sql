@@ -1,5 +1,4 @@
--- Requests are counted over spans of different lengths: new visitors by the hour. Servers of the version before call the
--- same function.
+-- Requests are counted over spans of different lengths: new visitors by the hour.
 ALTER TABLE guardian.schema_version ADD COLUMN oldest integer NOT NULL DEFAULT 1;
 
 -- The default is for the rows that are there, and for calls of the old function that are under way.
