@@ -1,7 +1,7 @@
 """The database of conversations on a PostgreSQL server: one schema for each profile.
 
-Nothing here works behind a pooler that lends a connection for one transaction only: claims belong to a session, and so does
-the schema. Such a pooler is recognised and refused.
+Claims belong to a session, and so does the schema, so nothing here works behind a pooler that lends a connection for one
+transaction only. From outside it looks like one that lends connections for whole sessions, so all poolers are refused.
 """
 
 from __future__ import annotations
@@ -186,8 +186,8 @@ class Server:
         [(own,)] = await cursor.fetchall()
         if own != connection.info.backend_pid:
             raise ConfigError(
-                "Between this program and PostgreSQL stands a pooler that lends connections for one transaction.",
-                "Name the server itself in GUARDIAN_DATABASE, or a pooler that lends connections for whole sessions.",
+                "Between this program and PostgreSQL stands a pooler, for example pgbouncer, which may lend its connections to others.",
+                "Name the server itself in GUARDIAN_DATABASE. Each Guardian process uses up to 10 connections and keeps them open.",
             )
 
     def failure(self, error: Exception) -> ThreadError:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import ctypes
 import functools
 import importlib
 import itertools
@@ -31,6 +32,8 @@ from tests.support.storage import open_storage
 ROOT = Path(__file__).resolve().parents[2]
 CLOCK_WRONG_BY = "KILL_CLOCK_WRONG_BY"
 """Environment variable: by how many seconds the wall clock of such a process is wrong."""
+NETWORK = "KILL_NETWORK"
+"""Environment variable: the name of the network (`ip netns`) that such a process is in."""
 
 # ------------------------------------------------------------------------------------------------ inside the process
 
@@ -99,10 +102,17 @@ def _move_clock(seconds: int) -> None:
     time.time_ns = lambda: right() + seconds * 1_000_000_000
 
 
+def _enter_network(name: str) -> None:
+    with Path("/run/netns", name).open("rb") as network:
+        assert ctypes.CDLL(None, use_errno=True).setns(network.fileno(), 0) == 0, os.strerror(ctypes.get_errno())
+
+
 def main() -> int:
     from contracts.errors import GuardianError
 
     _move_clock(int(os.environ.get(CLOCK_WRONG_BY, "0")))
+    if network := os.environ.get(NETWORK):
+        _enter_network(network)
 
     parser = argparse.ArgumentParser()
     parser.add_argument("action", choices=("run", "resume", "chat"))
