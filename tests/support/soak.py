@@ -28,6 +28,7 @@ import psutil
 
 from tests.support.cli_helpers import QUESTION, Desk
 from tests.support.sockets import free_port
+from tools.earlier_tree import ROOT, extract_commit
 
 _TURNS: Final = 20
 """Messages of a conversation."""
@@ -47,6 +48,7 @@ class Soak:
         clients, workers: How many.
         minutes: How long.
         pause_s: Seconds between two kills, on average.
+        trees: Folders of the program; each restart takes the next one, as upgrades and ways back do.
         sent: Messages by conversation.
         answers: Answers by conversation and message.
         grown: Lines about memory and disk.
@@ -57,6 +59,7 @@ class Soak:
     workers: int = 3
     minutes: float = 30
     pause_s: float = 10
+    trees: tuple[Path, ...] = (ROOT,)
     port: int = field(default_factory=free_port)
     sent: Counter[str] = field(default_factory=Counter)
     answers: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -89,7 +92,8 @@ class Soak:
         command = [sys.executable, "-c", bare, *command[command.index("serve") :]]
         self.server = subprocess.Popen(
             command,
-            env=self.desk.environment,
+            # Before an editable install, which is of this tree.
+            env={**self.desk.environment, "PYTHONPATH": str(self.trees[self.restarts % len(self.trees)])},
             cwd=self.desk.cwd,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -180,6 +184,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--pause-s", type=float, default=10, help="seconds between two kills, on average")
     parser.add_argument("--engine", choices=("sqlite", "postgres"), default="sqlite")
+    parser.add_argument("--earlier", metavar="COMMIT", help="restart with this commit and with this tree in turn")
     options = parser.parse_args(arguments)
     from tests.support.postgres_server import postgres_server
 
@@ -187,7 +192,8 @@ def main(arguments: list[str] | None = None) -> int:
     with TemporaryDirectory() as folder, serving as url:
         desk = Desk(Path(folder) / "data", Path(folder)).having(GUARDIAN_DATABASE=url)
         desk.index()
-        soak = Soak(desk, options.clients, options.workers, options.minutes, options.pause_s)
+        trees = (ROOT, extract_commit(options.earlier, Path(folder) / "earlier")) if options.earlier else (ROOT,)
+        soak = Soak(desk, options.clients, options.workers, options.minutes, options.pause_s, trees)
         wrong = asyncio.run(soak.run())
     told = (
         f"{len(soak.answers)} messages in {len(soak.sent)} conversations, {soak.repeats} sent again, "

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import sys
-import tarfile
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,6 +13,7 @@ from statistics import fmean
 from typing import IO, cast
 
 from tools.benchmarks.report import Measurement
+from tools.earlier_tree import extract_commit
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = 6
@@ -58,15 +57,9 @@ def measure(place: Path, commit: str) -> list[Measurement]:
     Raises:
         subprocess.CalledProcessError: There is no such commit.
     """
-    archive = subprocess.run(  # git, with a commit of ours
-        ["git", "-C", str(ROOT), "archive", commit],
-        check=True,
-        stdout=subprocess.PIPE,
-    ).stdout
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(place / "earlier", filter="data")
+    earlier = extract_commit(commit, place / "earlier")
     with ExitStack() as opened:
-        both = [opened.enter_context(_start(tree, place)) for tree in (ROOT, place / "earlier")]
+        both = [opened.enter_context(_start(tree, place)) for tree in (ROOT, earlier)]
         for ask in both:
             for _ in range(WARM_UP):
                 ask()
