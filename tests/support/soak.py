@@ -25,6 +25,7 @@ from typing import Final
 
 import httpx
 import psutil
+import psycopg
 
 from tests.support.cli_helpers import QUESTION, Desk
 from tests.support.sockets import free_port
@@ -136,11 +137,19 @@ class Soak:
         with suppress(psutil.NoSuchProcess):
             parent = psutil.Process(self.server.pid)
             most = max((worker.memory_info().rss for worker in parent.children()), default=0)
-            disk = sum(path.stat().st_size for path in self.desk.data.rglob("*") if path.is_file())
+            disk = sum(path.stat().st_size for path in self.desk.data.rglob("*") if path.is_file()) + self._tables()
             self.grown.append(
                 f"{self.minutes - left / 60:5.1f} min: {len(self.answers)} answers, parent {parent.memory_info().rss / _MIB:.0f} MiB "
                 f"with {parent.num_fds()} open files, largest worker {most / _MIB:.0f} MiB, disk {disk / _MIB:.1f} MiB"
             )
+
+    def _tables(self) -> int:
+        """Return the bytes of the tables in PostgreSQL; 0 with the file."""
+        if not (url := self.desk.environment.get("GUARDIAN_DATABASE")):
+            return 0
+        with psycopg.connect(url) as connection:
+            [(size,)] = connection.execute("SELECT pg_database_size(current_database())").fetchall()
+        return size
 
     async def _ask(self, client: httpx.AsyncClient, number: int, ends: float) -> None:
         turn = 0
