@@ -17,7 +17,7 @@ from tools.benchmarks.report import Measurement, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 SERVERS = ("qdrant", "postgres")
-PARTS = ("turns", "earlier", "models", "sources", "retrieval", "servers", "start", "load")
+PARTS = ("turns", "earlier", "models", "sources", "retrieval", "servers", "start", "load", "workers", "conversations")
 
 
 def main() -> int:
@@ -77,6 +77,9 @@ def _parser() -> argparse.ArgumentParser:
         help="turns over which its memory is watched (default: 2000; 0: none)",
     )
     parser.add_argument(
+        "--conversations", type=int, default=100_000, help="conversations in the storage (default: 100k)"
+    )
+    parser.add_argument(
         "--earlier", metavar="COMMIT", default="84380ac", help="the version to compare a turn with (default: 84380ac)"
     )
     parser.add_argument(
@@ -111,6 +114,11 @@ def _sections(place: Path, options: argparse.Namespace) -> list[tuple[str, Calla
         ),
         "start": ("Start", lambda: _start(place)),
         "load": ("Load", lambda: _load(place, options.clients, options.memory_turns)),
+        "workers": ("Workers", lambda: _workers(place)),
+        "conversations": (
+            f"Conversations: {options.conversations:,}",
+            lambda: _conversations(place, options.conversations),
+        ),
     }
     return [known[part] for part in PARTS if part in options.parts]
 
@@ -139,6 +147,20 @@ def _load(place: Path, clients: Sequence[int], memory_turns: int) -> list[Measur
 
     _index_handbook()
     return load.measure(place / "data", clients, memory_turns)
+
+
+def _workers(place: Path) -> list[Measurement]:
+    from tools.benchmarks import load
+
+    _index_handbook()
+    return load.measure_workers(place / "data")
+
+
+def _conversations(place: Path, count: int) -> list[Measurement]:
+    from tools.benchmarks import conversations
+
+    _index_handbook()
+    return conversations.measure(place, count)
 
 
 def _index_handbook() -> None:

@@ -271,7 +271,7 @@ def measure(data: Path, clients: Sequence[int] = CLIENTS, memory_turns: int = ME
         waited = _CALLS * SECONDS_PER_CALL * 1000
         turns = {one: max(5, 20 // math.isqrt(one)) for one in clients}
         lines += _compare(server, f"model of {SECONDS_PER_CALL * 1000:.0f} ms", clients, turns, waited)
-    return lines + compare_workers(data)
+    return lines
 
 
 _WORKERS: Final = (1, 2, 4)
@@ -282,27 +282,41 @@ _PROCESSORS: Final = 2
 _GAIN: Final = 1.6
 
 
-def compare_workers(data: Path, counts: Sequence[int] = _WORKERS, rounds: int = _ROUNDS) -> list[Measurement]:
+def measure_workers(data: Path) -> list[Measurement]:
+    """Drive servers with different numbers of workers, over the file and over PostgreSQL on this machine."""
+    from tools.benchmarks.servers import postgres
+
+    lines = compare_workers(data, "file")
+    with postgres() as server:
+        return lines + compare_workers(data, server.name, GUARDIAN_DATABASE=server.url)
+
+
+def compare_workers(
+    data: Path, engine: str, counts: Sequence[int] = _WORKERS, rounds: int = _ROUNDS, **variables: str
+) -> list[Measurement]:
     """Drive servers with so many workers in turn; the fastest round of each counts.
 
-    The clients take processors, too, and more than two workers have no more of them on a machine with two.
+    The clients take processors, too, and so does PostgreSQL; more than two workers have no more of them on a machine with
+    two.
 
     Args:
         data: The data directory, in which the handbook is indexed.
+        engine: Where the conversations are, for the lines.
         counts: How many workers; the first is the baseline of the others.
         rounds: How often each is driven.
+        variables: Settings of the server.
     """
     fastest = dict.fromkeys(counts, 0.0)
     for number in range(rounds):
         for count in counts:
-            with run_server(data, workers=count) as server:
+            with run_server(data, workers=count, **variables) as server:
                 drive(server, _AT_ONCE, 2, name=f"warm{count}r{number}of")
                 run = drive(server, _AT_ONCE, 12, name=f"workers{count}r{number}of")
             fastest[count] = max(fastest[count], run.per_second)
     first = counts[0]
     return [
         Measurement(
-            f"turns a second, {count} workers, {_AT_ONCE} clients",
+            f"turns a second, {engine}, {count} {'worker' if count == 1 else 'workers'}, {_AT_ONCE} clients",
             fastest[count],
             fastest[first],
             "/s",
@@ -310,7 +324,7 @@ def compare_workers(data: Path, counts: Sequence[int] = _WORKERS, rounds: int = 
             _GAIN if count == _PROCESSORS else None,
             more_is_better=True,
         )
-        for count in counts[1:]
+        for count in counts
     ]
 
 
