@@ -35,7 +35,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from adapters.checkpoints.ids import raise_floor
-from adapters.checkpoints.steps import CheckpointStep, find_superseded, later_step_error, newest
+from adapters.checkpoints.steps import CheckpointStep, find_superseded, later_step_error
 from adapters.storage.claims import current_claim
 from adapters.storage.database import Fenced
 from adapters.storage.postgres import PostgresDatabase
@@ -89,6 +89,35 @@ written AS (
 )
 SELECT EXISTS (SELECT 1 FROM fence) AS held, true AS stored
 """
+_KEEP_NEWEST: Final = """{fence},
+newest AS MATERIALIZED (
+    SELECT c.checkpoint_ns, max(c.checkpoint_id COLLATE "C") AS id FROM checkpoints AS c, fence
+    WHERE c.thread_id = %(thread)s GROUP BY 1
+),
+kept AS MATERIALIZED (
+    SELECT c.checkpoint_ns, c.checkpoint_id, c.checkpoint -> 'channel_versions' AS versions,
+        c.metadata ? 'counters_since_delta_snapshot' AS delta
+    FROM checkpoints AS c JOIN newest AS n ON c.checkpoint_ns = n.checkpoint_ns AND c.checkpoint_id = n.id
+    WHERE c.thread_id = %(thread)s
+),
+allowed AS MATERIALIZED (SELECT 1 FROM fence WHERE NOT EXISTS (SELECT 1 FROM kept WHERE delta)),
+steps AS (
+    DELETE FROM checkpoints AS c USING kept AS k, allowed
+    WHERE c.thread_id = %(thread)s AND c.checkpoint_ns = k.checkpoint_ns AND c.checkpoint_id <> k.checkpoint_id
+),
+written AS (
+    DELETE FROM checkpoint_writes AS w USING kept AS k, allowed
+    WHERE w.thread_id = %(thread)s AND w.checkpoint_ns = k.checkpoint_ns AND w.checkpoint_id <> k.checkpoint_id
+),
+blobs AS (
+    DELETE FROM checkpoint_blobs AS b USING allowed WHERE b.thread_id = %(thread)s AND NOT EXISTS (
+        SELECT 1 FROM kept AS k
+        WHERE k.checkpoint_ns = b.checkpoint_ns AND k.versions ->> b.channel = b.version
+    )
+)
+SELECT EXISTS (SELECT 1 FROM fence) AS held, true AS stored
+"""
+"""One exchange with the server, at the end of each turn. Nothing goes if values are spread over earlier steps."""
 _REPLACE: Final = "UPDATE SET channel = excluded.channel, type = excluded.type, blob = excluded.blob"
 _DELETE_BLOBS: Final = """
 DELETE FROM checkpoint_blobs AS b WHERE b.thread_id = %(thread)s AND NOT EXISTS (
@@ -251,11 +280,7 @@ class PruningPostgresSaver(AsyncPostgresSaver):
                 await self.adelete_thread(thread_id)
         elif strategy == "keep_latest":
             for thread_id in map(str, thread_ids):
-                async with self._transaction(thread_id) as cursor:
-                    steps = await _steps(cursor, thread_id)
-                    kept = newest(steps)
-                    if not await _any_delta_channels(cursor, thread_id, kept):
-                        await _delete(cursor, thread_id, set(steps) - set(kept))
+                await self._put(_KEEP_NEWEST, thread_id, {})
         else:
             raise ValueError(f"unknown strategy {strategy!r}: keep_latest, delete or delete_all")
 

@@ -2,7 +2,8 @@
 
 Upstream keeps every step of every turn for good, each with the whole state. Here the steps of earlier turns are dropped
 when the next turn's input checkpoint is stored. From then on the thread holds the checkpoint that the turn started from
-and everything after it. So a killed turn resumes at its last step, and a fork from any of these steps works.
+and everything after it. So a killed turn resumes at its last step, and a fork from any of these steps works. Where the turn
+runner stores the results, it drops the steps of a turn with its end, too (`aprune`); LangGraph's server keeps them.
 
 Turns are distinguished by the `run_id` in the metadata of their checkpoints. The turn runner and LangGraph's server set
 it. (LangGraph itself treats input under the id of the last run as that run's resumption.) Input without a `run_id`
@@ -15,6 +16,7 @@ import asyncio
 import json
 import logging
 import sqlite3
+import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Generator, Iterable, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from itertools import chain
@@ -68,6 +70,8 @@ _WRITE: Final = "(thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, i
 _PLACES: Final = "(?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _PARTS: Final = ("v", "id", "ts", "channel_values", "channel_versions", "versions_seen")
 """What LangGraph takes for granted in every state."""
+_COMPRESSED: Final = "zlib:"
+"""Before the type of a checkpoint that is compressed: a conversation's last one, a quarter as large then."""
 _MOST_AT_ONCE: Final = 1_000
 """Rows of one statement: SQLite has places for 32,766 values."""
 
@@ -107,7 +111,7 @@ class PruningSqliteSaver(AsyncSqliteSaver):
     def __init__(
         self, connection: aiosqlite.Connection, path: Path, *, serde: SerializerProtocol | None = None
     ) -> None:
-        super().__init__(connection, serde=serde or JsonPlusSerializer(allowed_msgpack_modules=None))
+        super().__init__(connection, serde=serde or _Serde())
         self.path = path
 
     async def setup(self) -> None:
@@ -216,7 +220,7 @@ class PruningSqliteSaver(AsyncSqliteSaver):
             await connection.execute("DELETE FROM writes WHERE thread_id = ?", (str(thread_id),))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Keep only the newest checkpoint of each namespace (`keep_latest`), or nothing (`delete`, `delete_all`).
+        """Keep only the newest checkpoint of each namespace, compressed (`keep_latest`), or nothing (`delete`, `delete_all`).
 
         Raises:
             ValueError: The strategy is unknown.
@@ -231,6 +235,7 @@ class PruningSqliteSaver(AsyncSqliteSaver):
                     kept = newest(steps)
                     if not await _any_delta_channels(connection, str(thread_id), kept):
                         await _delete(connection, str(thread_id), set(steps) - set(kept))
+                        await _compress(connection, str(thread_id), kept)
         else:
             raise ValueError(f"unknown strategy {strategy!r}: keep_latest, delete or delete_all")
 
@@ -364,6 +369,34 @@ async def _delete(connection: aiosqlite.Connection, thread_id: str, steps: Colle
             f"DELETE FROM {table} WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?",  # noqa: S608  # two names of ours
             keys,
         )
+
+
+async def _compress(connection: aiosqlite.Connection, thread_id: str, steps: Iterable[CheckpointStep]) -> None:
+    place = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
+    for step in steps:
+        key = (thread_id, step.namespace, step.checkpoint_id)
+        for kind, value in await connection.execute_fetchall(
+            f"SELECT type, checkpoint FROM checkpoints WHERE {place}",  # noqa: S608  # text of ours
+            key,
+        ):
+            if isinstance(value, bytes) and not str(kind).startswith(_COMPRESSED):
+                await connection.execute(
+                    f"UPDATE checkpoints SET type = ?, checkpoint = ? WHERE {place}",  # noqa: S608  # text of ours
+                    (f"{_COMPRESSED}{kind}", zlib.compress(value, 1), *key),
+                )
+
+
+class _Serde(JsonPlusSerializer):
+    """Reads plain values and messages only, compressed or not."""
+
+    def __init__(self) -> None:
+        super().__init__(allowed_msgpack_modules=None)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        kind, value = data
+        if kind and kind.startswith(_COMPRESSED):
+            return super().loads_typed((kind.removeprefix(_COMPRESSED), zlib.decompress(value)))
+        return super().loads_typed(data)
 
 
 async def _any_delta_channels(

@@ -26,7 +26,7 @@ class Database(Protocol):
     place: str
 
     async def make(self, statements: Sequence[str]) -> None:
-        """Make tables that are not there yet, if this database does not make all of them when it is opened."""
+        """Make tables and add columns that are not there yet, if this database does not make all of them when it is opened."""
         ...
 
     async def rows(self, statement: str, **values: object) -> list[tuple[Any, ...]]:

@@ -52,6 +52,7 @@ CREATE TABLE turns (
     result      text,
     started_at  text COLLATE "C" NOT NULL,
     finished_at text COLLATE "C",
+    details     bytea,                 -- of the result; compressed by the program
     PRIMARY KEY (thread_id, turn_id),
     UNIQUE (thread_id, number),
     CHECK ((status = 'done') = (result IS NOT NULL AND finished_at IS NOT NULL))
@@ -146,4 +147,4 @@ CREATE TABLE hand_offs (
     PRIMARY KEY (thread_id, turn_id)
 );
 
-INSERT INTO schema_version VALUES (2, 1);
+INSERT INTO schema_version VALUES (3, 2);

@@ -40,7 +40,7 @@ class Schema:
     version: int
 
 
-CONVERSATIONS: Final = Schema("schema.sql", "conversations", 2)
+CONVERSATIONS: Final = Schema("schema.sql", "conversations", 3)
 ACCESS: Final = Schema("access.sql", "access", 2)
 
 _SETUP_LOCK: Final = 0x677561726469616E

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from adapters.storage.database import ConstraintError
 from adapters.storage.sqlite_file import (
@@ -20,6 +21,8 @@ from contracts.errors import ThreadError
 
 if TYPE_CHECKING:
     import aiosqlite
+
+_ADDED_COLUMN: Final = re.compile(r"ALTER TABLE (\w+) ADD COLUMN (\w+) ")
 
 
 class SqliteDatabase:
@@ -52,7 +55,19 @@ class SqliteDatabase:
 
     async def make(self, statements: Sequence[str]) -> None:
         for statement in statements:
-            await self.rows(statement)
+            column = _ADDED_COLUMN.match(statement)
+            if column and await self._has_column(*column.groups()):
+                continue
+            try:
+                await self.rows(statement)
+            except ThreadError:
+                # Another process may have added the column meanwhile.
+                if not column or not await self._has_column(*column.groups()):
+                    raise
+
+    async def _has_column(self, table: str, column: str) -> bool:
+        asked = "SELECT 1 FROM pragma_table_info(:table) WHERE name = :column"
+        return bool(await self.rows(asked, table=table, column=column))
 
     async def rows(self, statement: str, **values: object) -> list[tuple[Any, ...]]:
         with storage_errors_as_ours(self._path, self._what):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from adapters.storage.database import Database
 
 _TURNS: Final = (
-    "thread_id, number, turn_id, status, question, context, result, started_at, finished_at",
+    "thread_id, number, turn_id, status, question, context, result, started_at, finished_at, details",
     "turns",
 )
 _BESIDE: Final = (

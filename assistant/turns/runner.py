@@ -13,6 +13,7 @@ another has taken its conversation over is refused, and the process then waits f
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
     from langgraph.graph.state import CompiledStateGraph
     from langgraph.types import StateSnapshot
+
+_LOG = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 
@@ -417,7 +420,21 @@ class TurnRunner:
         result: Json = {**_result_of(snapshot, turn), "thread_id": turn.thread_id, "turn_id": turn.turn_id}
         diagnostics: Json = result.get("diagnostics") or {}
         result["diagnostics"] = {**diagnostics, **stopwatch.figures(), **self._figures(diagnostics)}
-        return await self.store.finish(turn.thread_id, turn.turn_id, result)
+        recorded = await self.store.finish(turn.thread_id, turn.turn_id, result)
+        await self._drop_steps(turn.thread_id)
+        return recorded
+
+    async def _drop_steps(self, thread_id: str) -> None:
+        """Keep of a conversation only where it ended: nothing goes on from a step of a turn that has its result."""
+        from langgraph.checkpoint.base import BaseCheckpointSaver
+
+        saver = self._graph.checkpointer
+        try:
+            if isinstance(saver, BaseCheckpointSaver):
+                await saver.aprune([thread_id])
+        except (ThreadError, Fenced, NotImplementedError) as error:
+            # The answer is on record, and the next turn drops what stayed.
+            _LOG.info("The steps of a turn in conversation %r were not dropped: %s", thread_id, error)
 
     async def _find_begun(self, turn: Turn) -> StateSnapshot | None:
         """Return where a turn stands; `None` where its conversation has no step of it."""

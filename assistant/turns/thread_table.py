@@ -25,7 +25,7 @@ class StoredTable:
     """
 
     made_by: ClassVar[tuple[str, ...]]
-    """Statements that make the table in a file that has none; a server's tables are made with its schema."""
+    """Statements that make the table in a file that has none, and columns that an earlier one has not; a server's tables are made with its schema."""
 
     def __init__(self, database: Database) -> None:
         self.database = database

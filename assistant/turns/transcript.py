@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -70,7 +71,11 @@ CREATE TABLE IF NOT EXISTS labels (
 MAX_TITLE_CHARS: Final = 200
 """Characters of the longest title of a conversation."""
 
-_COLUMNS: Final = "thread_id, turn_id, number, status, question, context, result, started_at, finished_at"
+_COLUMNS: Final = "thread_id, turn_id, number, status, question, context, result, started_at, finished_at, details"
+_DETAILS: Final = frozenset(
+    {"final_articles", "per_query_results", "decisions", "tool_trace", "plan", "synthetic_analysis"}
+)
+"""Parts of a result that no list and no lookup reads: four fifths of it. They are stored compressed, in `details`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,7 @@ class TurnStore(ThreadTable):
     """
 
     name = "turns"
-    made_by = (_TABLE, _ONE_RUNNING, _LABELS)
+    made_by = (_TABLE, "ALTER TABLE turns ADD COLUMN details BLOB", _ONE_RUNNING, _LABELS)
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -300,18 +305,19 @@ class TurnStore(ThreadTable):
         Returns:
             The recorded result, through JSON and back, so that it equals the one that a repeated message gets.
         """
-        text = json_text(result)
+        text, details = _pack(result)
         await self._rows(
             """
-            UPDATE turns SET status = 'done', result = :result, finished_at = :now
+            UPDATE turns SET status = 'done', result = :result, details = :details, finished_at = :now
             WHERE thread_id = :thread AND turn_id = :turn AND status = 'running'
             """,
             result=text,
+            details=details,
             now=self._timestamp(),
             thread=thread_id,
             turn=turn_id,
         )
-        return json.loads(text)
+        return _unpack(json.loads(text), details)
 
     async def reopen(self, thread_id: str, turn_id: str) -> Turn:
         """Remove a turn's result, so that it can get another one.
@@ -322,7 +328,7 @@ class TurnStore(ThreadTable):
         try:
             rows = await self._rows(
                 f"""
-                UPDATE turns SET status = 'running', result = NULL, finished_at = NULL
+                UPDATE turns SET status = 'running', result = NULL, details = NULL, finished_at = NULL
                 WHERE thread_id = :thread AND turn_id = :turn RETURNING {_COLUMNS}
                 """,  # noqa: S608  # names of ours
                 thread=thread_id,
@@ -337,8 +343,8 @@ class TurnStore(ThreadTable):
 
 
 def _turn(row: tuple[Any, ...]) -> Turn:
-    thread_id, turn_id, number, status, question, context, result_text, started_at, finished_at = row
-    result = _read_result(result_text) if result_text else None
+    thread_id, turn_id, number, status, question, context, result_text, started_at, finished_at, details = row
+    result = _read_result(result_text, details) if result_text else None
     turn = Turn(
         thread_id=readable(thread_id),
         turn_id=readable(turn_id),
@@ -370,10 +376,30 @@ def _read_json(text: object) -> Json | None:
     return cast("Json", value) if isinstance(value, dict) else None
 
 
-def _read_result(text: object) -> Json | None:
+def _pack(result: Json) -> tuple[str, bytes]:
+    """Return the parts of a result that are read in SQL, as JSON, and the others compressed."""
+    details = {name: value for name, value in result.items() if name in _DETAILS}
+    kept = {name: value for name, value in result.items() if name not in _DETAILS}
+    return json_text(kept), zlib.compress(json_text(details).encode())
+
+
+def _unpack(result: Json, details: object) -> Json:
+    """Return a whole result; earlier versions stored it in one part.
+
+    Raises:
+        ValueError, zlib.error: The details are damaged.
+    """
+    return {**result, **json.loads(zlib.decompress(details))} if isinstance(details, bytes) else result
+
+
+def _read_result(text: object, details: object) -> Json | None:
     """Return a result as far as the transcript itself reads it: its answer and how it ended."""
     value = _read_json(text)
     if value is None:
+        return None
+    try:
+        value = _unpack(value, details)
+    except (ValueError, TypeError, RecursionError, zlib.error):
         return None
     answer, outcome = value.get("answer_text"), value.get("outcome")
     known = outcome is None or outcome in tuple(Outcome)

@@ -246,7 +246,7 @@ def test_what_is_no_place_for_a_backup_and_no_backup_is_refused(desk: Desk, tmp_
 def test_the_command_says_of_each_schema_what_it_did(desk: Desk, database_url: str) -> None:
     """Made, brought forward, nothing to do; and without a server, that there is nothing to prepare."""
     server, name = desk.having(GUARDIAN_DATABASE=database_url), f"guardian_{desk.folder.name}"
-    assert server.here("migrate").out == f"{name}: made, in version 2\nguardian: made, in version 2\n"
-    assert server.here("migrate").out == f"{name}: version 2, nothing to do\nguardian: version 2, nothing to do\n"
+    assert server.here("migrate").out == f"{name}: made, in version 3\nguardian: made, in version 2\n"
+    assert server.here("migrate").out == f"{name}: version 3, nothing to do\nguardian: version 2, nothing to do\n"
     assert server.here("ask", QUESTION, "--quiet").code == 0
     desk.here("migrate").complains(2, "GUARDIAN_DATABASE")

@@ -80,13 +80,13 @@ async def test_tables_that_were_brought_forward_are_those_that_are_made(
     database_url: str, connection: psycopg.Connection
 ) -> None:
     """Column by column, with indexes, constraints and functions; what was in them is still there."""
-    assert await migrate(database_url) == [Versions(0, 2), Versions(0, 2)]
+    assert await migrate(database_url) == [Versions(0, 3), Versions(0, 2)]
     made = [look(connection, name) for name in (NAME, SCHEMA)]
     run(connection, f"DROP SCHEMA {NAME} CASCADE; DROP SCHEMA guardian CASCADE")
     make_first(connection)
-    assert await migrate(database_url) == [Versions(1, 2), Versions(1, 2)]
+    assert await migrate(database_url) == [Versions(1, 3), Versions(1, 2)]
     assert [look(connection, name) for name in (NAME, SCHEMA)] == made
-    assert await migrate(database_url) == [Versions(2, 2), Versions(2, 2)]
+    assert await migrate(database_url) == [Versions(3, 3), Versions(2, 2)]
     assert connection.execute("SELECT title FROM labels").fetchall() == [("Backups",)]
     assert connection.execute("SELECT name FROM guardian.api_keys").fetchall() == [("anna",)]
 
@@ -97,8 +97,8 @@ async def test_of_servers_that_begin_at_once_one_brings_the_tables_forward(
     """The others wait, and find them done."""
     make_first(connection)
     done = await asyncio.gather(*(migrate(database_url) for _ in range(6)))
-    assert all(versions.after == 2 for one in done for versions in one)
-    assert connection.execute("SELECT version FROM schema_version ORDER BY 1").fetchall() == [(1,), (2,)]
+    assert all([versions.after for versions in one] == [3, 2] for one in done)
+    assert connection.execute("SELECT version FROM schema_version ORDER BY 1").fetchall() == [(1,), (2,), (3,)]
 
 
 async def test_a_server_of_the_version_before_goes_on_beside_a_newer_one(
@@ -117,10 +117,10 @@ async def test_a_server_of_the_version_before_goes_on_beside_a_newer_one(
 async def test_a_version_to_come_is_used_if_it_says_so(database_url: str, connection: psycopg.Connection) -> None:
     """The newest row of the table names the oldest program that can use it."""
     await migrate(database_url)
-    run(connection, INSERT.format("3, 2"))
-    assert (await migrate(database_url))[0] == Versions(3, 3)
     run(connection, INSERT.format("4, 3"))
-    with pytest.raises(ThreadError, match="of version 4, and this program's are of version 2"):
+    assert (await migrate(database_url))[0] == Versions(4, 4)
+    run(connection, INSERT.format("5, 4"))
+    with pytest.raises(ThreadError, match="of version 5, and this program's are of version 3"):
         await migrate(database_url)
 
 

@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 from adapters.storage.database import Database
+from adapters.storage.sqlite import SqliteDatabase
 from assistant.turns.feedback import Feedback, FeedbackStore, Rating
 from assistant.turns.histories import Histories
 from assistant.turns.reviews import Reviews
+from assistant.turns.runner import TurnRunner
 from assistant.turns.shared_links import SharedConversation, SharedLinks
 from assistant.turns.spending import Spending
-from assistant.turns.transcript import TurnStore
+from assistant.turns.transcript import LOST, TurnStore
 from contracts.errors import ThreadBusy
+from tests.support.kill_helpers_graph import Settings, quick_graph
 from tests.support.storage import Storage, open_storage
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
@@ -127,3 +130,57 @@ async def test_a_damaged_result_hides_no_other_turn(storage: Storage) -> None:
     endings = await storage.store.endings()
     assert (endings["boris/b"], endings["anna/а%_"]) == (("one", None), ("one", "answered"))
     assert [row[5] is None for row in await reviews.page("", "", most=9, offset=0)] == [True, True, False, False]
+
+
+async def _rows(storage: Storage, statement: str) -> list[tuple[Any, ...]]:
+    return await storage.database.rows(statement)
+
+
+async def test_what_no_list_reads_of_a_result_is_stored_compressed_and_read_back(storage: Storage) -> None:
+    """Evidence, plan and decisions, with any sign in them; a list finds the rest in SQL."""
+    whole = ANSWER | {"final_articles": [{"text": "слово \0 \ud800 " * 500}], "plan": {"a": 1}, "decisions": []}
+    await storage.store.begin("t", "one", "?", None)
+    assert await storage.store.finish("t", "one", whole) == whole
+    [turn] = await storage.store.turns("t")
+    assert turn.result == whole
+    [(text, details)] = await _rows(storage, "SELECT result, details FROM turns")
+    assert json.loads(text) == ANSWER
+    assert len(details) < 400
+    await FeedbackStore.within(storage.database)
+    reviews = await Reviews.within(storage.database)
+    assert json.loads((await reviews.page("", "", most=1, offset=0))[0][5])[0] == "answered"
+
+
+async def test_results_of_earlier_versions_are_read_and_damaged_details_are_told(storage: Storage) -> None:
+    """A result may stand whole in its column; whose details cannot be read is unreadable, and not read in part."""
+    for thread in ("t", "u"):
+        await storage.store.begin(thread, "one", "?", None)
+        await storage.store.finish(thread, "one", ANSWER | {"plan": {"a": 1}})
+    earlier = json.dumps(ANSWER | {"plan": {}})
+    await storage.database.rows(
+        "UPDATE turns SET result = :text, details = NULL WHERE thread_id = :thread", text=earlier, thread="t"
+    )
+    await storage.database.rows(
+        "UPDATE turns SET details = :bytes WHERE thread_id = :thread", bytes=b"damaged", thread="u"
+    )
+    [whole], [damaged] = await storage.store.turns("t"), await storage.store.turns("u")
+    assert whole.result == ANSWER | {"plan": {}}
+    assert damaged.result is not None
+    assert damaged.result["block_reason"] == LOST
+
+
+async def test_the_steps_of_a_turn_go_with_its_end(storage: Storage, data: Path) -> None:
+    """Of a finished conversation one step is kept, where the next turn begins; of a half-finished one, all."""
+    runner = TurnRunner(quick_graph(data, storage.saver), storage.store, storage.claims, context_type=Settings)
+    writes = "writes" if isinstance(storage.database, SqliteDatabase) else "checkpoint_writes"
+    for number in (1, 2):
+        await runner.run("t", f"hello {number}", turn_id=str(number))
+        assert await _rows(storage, "SELECT count(*) FROM checkpoints") == [(1,)]
+        assert await _rows(storage, f"SELECT count(*) FROM {writes}") == [(0,)]  # noqa: S608  # a name of ours
+    state = await quick_graph(data, storage.saver).aget_state({"configurable": {"thread_id": "t"}})
+    assert [message.text for message in state.values["messages"]] == [
+        "hello 1",
+        "echo: hello 1",
+        "hello 2",
+        "echo: hello 2",
+    ]
