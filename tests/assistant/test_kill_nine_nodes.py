@@ -16,6 +16,7 @@ from typing import Any, Final
 import pytest
 
 import graph.build
+from adapters.checkpoints.sqlite import open_saver
 from assistant import ask
 from assistant.turns.runner import TurnRunner
 from assistant.turns.transcript import Turn, TurnStore
@@ -166,16 +167,14 @@ def _kill_in(
 
 def _what_was_said(home: Path, thread: str) -> list[tuple[str, str]]:
     """Return the messages of a conversation as its newest checkpoint has them."""
-    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-    with sqlite3.connect(home / HOME / "threads.db") as connection:
-        [kind, checkpoint] = connection.execute(
-            "SELECT type, checkpoint FROM checkpoints WHERE thread_id = ? ORDER BY checkpoint_id DESC LIMIT 1",
-            (thread,),
-        ).fetchone()
-    connection.close()
-    values = JsonPlusSerializer().loads_typed((kind, checkpoint))["channel_values"]
-    return [(message.type, str(message.text)) for message in values["messages"]]
+    async def read() -> dict[str, Any]:
+        async with open_saver(home / HOME / "threads.db") as saver:
+            newest = await saver.aget_tuple({"configurable": {"thread_id": thread}})
+        assert newest is not None
+        return newest.checkpoint["channel_values"]
+
+    return [(message.type, str(message.text)) for message in asyncio.run(read())["messages"]]
 
 
 PLACES = [

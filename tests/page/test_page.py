@@ -21,6 +21,7 @@ from assistant.turns.transcript import MAX_TITLE_CHARS
 from assistant.wiring.access import keys_of
 from tests.support.cli_helpers import Desk
 from tests.support.page_server import EVIL_SENTENCE, LEFT, PATIENCE_MS, Served, Wire, serve_page
+from tests.support.storage import read_result
 from tests.support.tls import TRUSTS_NOBODY
 
 pytestmark = pytest.mark.slow
@@ -72,13 +73,7 @@ def conversation(page: Page) -> str:
 
 def stored(served: Served, thread: str) -> dict[str, Any]:
     """Return the result of a conversation's last turn, as the server keeps it."""
-    database = sqlite3.connect(served.data / "shelf" / "threads.db")
-    try:
-        select = "SELECT result FROM turns WHERE thread_id LIKE ? ORDER BY number DESC"
-        [text] = database.execute(select, (f"%/{thread}",)).fetchone()
-        return json.loads(text)
-    finally:
-        database.close()
+    return read_result(served.data / "shelf" / "threads.db", f"/{thread}")
 
 
 def picture(page: Page, name: str) -> None:

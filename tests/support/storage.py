@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+import zlib
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,14 @@ from typing import Any
 from adapters.storage.claims import Claims, FileClaims
 from adapters.storage.database import Database
 from assistant.turns.transcript import TurnStore
+
+
+def read_result(file: Path, thread: str) -> dict[str, Any]:
+    """Return the whole result of the last turn of a conversation, whose stored id ends so, as a file has it."""
+    with closing(sqlite3.connect(file)) as database:
+        select = "SELECT result, details FROM turns WHERE thread_id LIKE ? ORDER BY number DESC"
+        text, details = database.execute(select, (f"%{thread}",)).fetchone()
+    return {**json.loads(text), **json.loads(zlib.decompress(details))}
 
 
 @dataclass
