@@ -164,10 +164,11 @@ class TurnStore(ThreadTable):
                    max(CASE WHEN status = 'running' THEN 1 ELSE 0 END),
                    coalesce((SELECT title FROM labels WHERE labels.thread_id = turns.thread_id), ''),
                    coalesce((SELECT pinned FROM labels WHERE labels.thread_id = turns.thread_id), 0)
-            FROM turns WHERE thread_id >= :beginning AND substr(thread_id, 1, length(:beginning)) = :beginning
+            FROM turns WHERE thread_id >= :beginning AND thread_id < :end
             GROUP BY thread_id ORDER BY last_at DESC, thread_id
             """,
             beginning=beginning,
+            end=_end_of(beginning),
         )
         return [
             ThreadSummary(
@@ -226,9 +227,10 @@ class TurnStore(ThreadTable):
         rows = await self._rows(
             """
             SELECT thread_id, question FROM turns
-            WHERE thread_id >= :beginning AND substr(thread_id, 1, length(:beginning)) = :beginning
+            WHERE thread_id >= :beginning AND thread_id < :end
             """,
             beginning=beginning,
+            end=_end_of(beginning),
         )
         return [(readable(thread), readable(question)) for thread, question in rows]
 
@@ -340,6 +342,15 @@ class TurnStore(ThreadTable):
 
     def _timestamp(self) -> str:
         return self.now().astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def _end_of(beginning: str) -> str:
+    """Return the first text behind all that begin so, in the order of bytes: rows in between are read, and no others."""
+    bare = beginning.rstrip("\U0010ffff")
+    if not bare:
+        return "\U0010ffff" * (MAX_STORED_ID_LENGTH + 1)
+    after = ord(bare[-1]) + 1
+    return bare[:-1] + chr(0xE000 if 0xD800 <= after < 0xE000 else after)
 
 
 def _turn(row: tuple[Any, ...]) -> Turn:

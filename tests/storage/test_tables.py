@@ -184,3 +184,27 @@ async def test_the_steps_of_a_turn_go_with_its_end(storage: Storage, data: Path)
         "hello 2",
         "echo: hello 2",
     ]
+
+
+async def test_the_conversations_of_an_owner_are_those_whose_ids_begin_so(storage: Storage) -> None:
+    """Neither more nor less, whatever stands behind the beginning; only these rows are read."""
+    ids = [
+        "a",
+        "a/",
+        "a/x",
+        "a/\U0010ffff",
+        "a/\U0010ffffx",
+        "a0",
+        "a/\ud7ff",
+        "a\ud7ffb",
+        "a\ue000",
+        "b/a/",
+        "\U0010ffff",
+        "я/1",
+    ]
+    for name in ids:
+        await storage.store.begin(name, "one", "?", None)
+    for beginning in ("", "a", "a/", "a/\U0010ffff", "a\ud7ff", "\U0010ffff", "я/", "nobody/"):
+        wanted = sorted(name for name in ids if name.startswith(beginning))
+        assert sorted(found.thread_id for found in await storage.store.list_threads(beginning)) == wanted
+        assert sorted(name for name, _ in await storage.store.questions(beginning)) == wanted
