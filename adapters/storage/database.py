@@ -42,6 +42,10 @@ class Database(Protocol):
         """
         ...
 
+    async def has_column(self, table: str, column: str) -> bool:
+        """Return whether a table has a column; a file of an earlier version that may not be written lacks new ones."""
+        ...
+
     def json_list(self, column: str, paths: Sequence[str]) -> str:
         """Return an expression for fields of a JSON text, as a JSON list; `NULL` where the text is no JSON.
 

@@ -337,6 +337,9 @@ class PostgresDatabase:
                 cursor.nextset()
             return await cursor.fetchall() if cursor.description else []
 
+    async def has_column(self, table: str, column: str) -> bool:  # of the port
+        return True
+
     def json_list(self, column: str, paths: Sequence[str]) -> str:
         fields = ", ".join(f"r.fields #> '{{{path.replace('.', ',')}}}'" for path in paths)
         read = f"SELECT read_json({column}) AS fields"  # names of ours

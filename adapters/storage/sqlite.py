@@ -55,17 +55,24 @@ class SqliteDatabase:
 
     async def make(self, statements: Sequence[str]) -> None:
         for statement in statements:
-            column = _ADDED_COLUMN.match(statement)
-            if column and await self._has_column(*column.groups()):
-                continue
-            try:
+            if column := _ADDED_COLUMN.match(statement):
+                await self._add_column(statement, *column.groups())
+            else:
                 await self.rows(statement)
-            except ThreadError:
-                # Another process may have added the column meanwhile.
-                if not column or not await self._has_column(*column.groups()):
+
+    async def _add_column(self, statement: str, table: str, column: str) -> None:
+        if await self.has_column(table, column):
+            return
+        with storage_errors_as_ours(self._path, self._what):
+            try:
+                await self.connection.execute_fetchall(statement)
+            except sqlite3.OperationalError as error:
+                # An earlier version's file that may not be written can be read; another process may have added it meanwhile.
+                read_only = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY
+                if not read_only and not await self.has_column(table, column):
                     raise
 
-    async def _has_column(self, table: str, column: str) -> bool:
+    async def has_column(self, table: str, column: str) -> bool:
         asked = "SELECT 1 FROM pragma_table_info(:table) WHERE name = :column"
         return bool(await self.rows(asked, table=table, column=column))
 

@@ -46,6 +46,8 @@ _MOMENT_S: Final = 0.1
 """A deletion waits for nothing but a look of another process at the claim, in seconds."""
 _PATIENCE_S: Final = 900.0
 """For how long more a message waits for its own turn in another process, in seconds: its models may be slow, and it may hang."""
+_DROP_S: Final = 2.0
+"""For how long an answer that is on record waits for its steps to be dropped, in seconds."""
 _FIRST_NODE: Final = "moderation"
 _BUSY_ELSEWHERE: Final = (
     "Another process has taken the conversation over, because this one was silent for too long.",
@@ -326,6 +328,7 @@ class TurnRunner:
         diagnostics: Json = {**(result.get("diagnostics") or {}), "calls": calls, "model_calls": len(calls)}
         told = {"diagnostics": {**diagnostics, **self._figures(diagnostics)}}
         await self.store.finish(turn.thread_id, turn.turn_id, {**result, **ids, **told})
+        await self._drop_steps(turn.thread_id)
 
     async def delete(self, thread_id: str) -> None:
         """Delete a conversation, its transcript last, so that a deletion that was killed can be repeated.
@@ -431,8 +434,9 @@ class TurnRunner:
         saver = self._graph.checkpointer
         try:
             if isinstance(saver, BaseCheckpointSaver):
-                await saver.aprune([thread_id])
-        except (ThreadError, Fenced, NotImplementedError) as error:
+                async with asyncio.timeout(_DROP_S):
+                    await saver.aprune([thread_id])
+        except (ThreadError, Fenced, NotImplementedError, TimeoutError) as error:
             # The answer is on record, and the next turn drops what stayed.
             _LOG.info("The steps of a turn in conversation %r were not dropped: %s", thread_id, error)
 

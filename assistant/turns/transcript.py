@@ -142,6 +142,7 @@ class TurnStore(ThreadTable):
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self.now: Callable[[], datetime] = _utc_now
+        self.columns = _COLUMNS
 
     @classmethod
     async def open(cls, path: Path | str, *, now: Callable[[], datetime] = _utc_now) -> Self:
@@ -153,6 +154,13 @@ class TurnStore(ThreadTable):
         """
         store = await super().open(Path(path))
         store.now = now
+        return store
+
+    @classmethod
+    async def within(cls, database: Database) -> Self:
+        store = await super().within(database)
+        if not await database.has_column("turns", "details"):
+            store.columns = _COLUMNS.replace("details", "NULL AS details")
         return store
 
     async def list_threads(self, beginning: str = "") -> list[ThreadSummary]:
@@ -243,7 +251,7 @@ class TurnStore(ThreadTable):
     async def turns(self, thread_id: str) -> list[Turn]:
         """Return a conversation's turns in order; an empty list if the conversation does not exist."""
         rows = await self._rows(
-            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = :thread ORDER BY number",  # noqa: S608  # names of ours
+            f"SELECT {self.columns} FROM turns WHERE thread_id = :thread ORDER BY number",  # noqa: S608  # names of ours
             thread=thread_id,
         )
         return _with_lost_answers([_turn(row) for row in rows])
@@ -251,7 +259,7 @@ class TurnStore(ThreadTable):
     async def find(self, thread_id: str, turn_id: str) -> Turn | None:
         """Return the turn of that id, if it exists."""
         rows = await self._rows(
-            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = :thread AND turn_id = :turn",  # noqa: S608  # names of ours
+            f"SELECT {self.columns} FROM turns WHERE thread_id = :thread AND turn_id = :turn",  # noqa: S608  # names of ours
             thread=thread_id,
             turn=turn_id,
         )
@@ -272,7 +280,7 @@ class TurnStore(ThreadTable):
     async def unfinished(self, thread_id: str) -> Turn | None:
         """Return the turn that is running or was left half-finished, if any."""
         rows = await self._rows(
-            f"SELECT {_COLUMNS} FROM turns WHERE thread_id = :thread AND status = 'running'",  # noqa: S608  # names of ours
+            f"SELECT {self.columns} FROM turns WHERE thread_id = :thread AND status = 'running'",  # noqa: S608  # names of ours
             thread=thread_id,
         )
         return _turn(rows[0]) if rows else None
@@ -289,7 +297,7 @@ class TurnStore(ThreadTable):
                 INSERT INTO turns (thread_id, number, turn_id, status, question, context, started_at)
                 SELECT :thread, coalesce(max(number), 0) + 1, :turn, 'running', :question, :context, :now
                 FROM turns WHERE thread_id = :thread
-                RETURNING {_COLUMNS}
+                RETURNING {self.columns}
                 """,  # noqa: S608  # names of ours
                 thread=thread_id,
                 turn=turn_id,
@@ -331,7 +339,7 @@ class TurnStore(ThreadTable):
             rows = await self._rows(
                 f"""
                 UPDATE turns SET status = 'running', result = NULL, details = NULL, finished_at = NULL
-                WHERE thread_id = :thread AND turn_id = :turn RETURNING {_COLUMNS}
+                WHERE thread_id = :thread AND turn_id = :turn RETURNING {self.columns}
                 """,  # noqa: S608  # names of ours
                 thread=thread_id,
                 turn=turn_id,
@@ -400,7 +408,7 @@ def _unpack(result: Json, details: object) -> Json:
     Raises:
         ValueError, zlib.error: The details are damaged.
     """
-    return {**result, **json.loads(zlib.decompress(details))} if isinstance(details, bytes) else result
+    return {**json.loads(zlib.decompress(details)), **result} if isinstance(details, bytes) else result
 
 
 def _read_result(text: object, details: object) -> Json | None:

@@ -12,6 +12,7 @@ from tests.support import fork_server
 from tests.support.cli_helpers import QUESTION, Desk
 from tests.support.hand_off.receiver import NEVER, receiver, reply
 from tests.support.sockets import free_port
+from tests.support.storage import read_files
 
 PERSON = "Talk to a human about the catalogue"
 
@@ -130,7 +131,7 @@ def test_what_could_not_be_delivered_is_listed_and_sent(desk: Desk) -> None:
     doctor = sending.here("doctor")
     assert "guardian hand-offs send" in doctor.out
     shown = sending.here("show", "settings", "--json")
-    files = [path.read_bytes() for path in desk.folder.rglob("*") if path.is_file()]
+    files = read_files(desk.folder)
     for said in (listed.out, failed.out, doctor.out, shown.out, json.dumps(result), str(entry), repr(files)):
         assert "SECRET" not in said
     with receiver(port=port) as running:

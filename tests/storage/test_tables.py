@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adapters.storage.database import Database
+from adapters.storage.database import Database, Fenced
 from adapters.storage.sqlite import SqliteDatabase
 from assistant.turns.feedback import Feedback, FeedbackStore, Rating
 from assistant.turns.histories import Histories
@@ -17,7 +17,7 @@ from assistant.turns.runner import TurnRunner
 from assistant.turns.shared_links import SharedConversation, SharedLinks
 from assistant.turns.spending import Spending
 from assistant.turns.transcript import LOST, TurnStore
-from contracts.errors import ThreadBusy
+from contracts.errors import ThreadBusy, ThreadError
 from tests.support.kill_helpers_graph import Settings, quick_graph
 from tests.support.storage import Storage, open_storage
 
@@ -177,6 +177,12 @@ async def test_the_steps_of_a_turn_go_with_its_end(storage: Storage, data: Path)
         await runner.run("t", f"hello {number}", turn_id=str(number))
         assert await _rows(storage, "SELECT count(*) FROM checkpoints") == [(1,)]
         assert await _rows(storage, f"SELECT count(*) FROM {writes}") == [(0,)]  # noqa: S608  # a name of ours
+    if isinstance(storage.database, SqliteDatabase):
+        assert await _rows(storage, "SELECT type FROM checkpoints") == [("zlib:msgpack",)]
+    else:
+        unnamed = "SELECT count(*) FROM checkpoint_blobs AS b, checkpoints AS c WHERE c.checkpoint -> 'channel_versions' ->> b.channel <> b.version"
+        assert await _rows(storage, unnamed) == [(0,)]
+        assert await _rows(storage, "SELECT count(*) > 0 FROM checkpoint_blobs") == [(True,)]
     state = await quick_graph(data, storage.saver).aget_state({"configurable": {"thread_id": "t"}})
     assert [message.text for message in state.values["messages"]] == [
         "hello 1",
@@ -208,3 +214,47 @@ async def test_the_conversations_of_an_owner_are_those_whose_ids_begin_so(storag
         wanted = sorted(name for name in ids if name.startswith(beginning))
         assert sorted(found.thread_id for found in await storage.store.list_threads(beginning)) == wanted
         assert sorted(name for name, _ in await storage.store.questions(beginning)) == wanted
+
+
+@pytest.mark.parametrize(
+    "fault", [ThreadError("locked", "wait"), Fenced("taken over"), NotImplementedError(), TimeoutError()]
+)
+async def test_steps_that_cannot_be_dropped_cost_nobody_an_answer(
+    storage: Storage, data: Path, fault: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer is on record by then; the next turn drops what stayed."""
+    runner = TurnRunner(quick_graph(data, storage.saver), storage.store, storage.claims, context_type=Settings)
+
+    async def fail(*_: object) -> None:
+        raise fault
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storage.saver, "aprune", fail)
+        assert (await runner.run("t", "hello", turn_id="1"))["answer_text"] == "echo: hello"
+    assert [turn.status for turn in await storage.store.turns("t")] == ["done"]
+    await runner.run("t", "goodbye", turn_id="2")
+    assert await _rows(storage, "SELECT count(*) FROM checkpoints") == [(1,)]
+
+
+async def test_a_file_of_an_earlier_version_that_may_not_be_written_is_read(data: Path) -> None:
+    """It has no column for details, and none can be added."""
+    file = data / "threads.db"
+    async with await TurnStore.open(file) as store:
+        await store.begin("t", "one", "?", None)
+        await store.finish("t", "one", ANSWER | {"plan": {"a": 1}})
+        await store.database.rows("UPDATE turns SET result = :text", text=json.dumps(ANSWER | {"plan": {"a": 1}}))
+        await store.database.rows("ALTER TABLE turns DROP COLUMN details")
+        await store.database.rows("PRAGMA journal_mode = DELETE")
+    database = await SqliteDatabase.open(file)
+    await database.rows("PRAGMA query_only = ON")
+    async with await TurnStore.within(database) as store:
+        [turn] = await store.turns("t")
+        assert turn.result == ANSWER | {"plan": {"a": 1}}
+
+
+async def test_a_turn_that_is_opened_again_keeps_nothing_of_its_result(storage: Storage) -> None:
+    """Its new result has its own details."""
+    await storage.store.begin("t", "one", "?", None)
+    await storage.store.finish("t", "one", ANSWER | {"plan": {"a": 1}})
+    await storage.store.reopen("t", "one")
+    assert await _rows(storage, "SELECT result, details FROM turns") == [(None, None)]

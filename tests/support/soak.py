@@ -180,6 +180,8 @@ class Soak:
                 asked = re.search(r"\((m\d+x\d+)\)", turn["question"])
                 if asked is None or asked[1] != turn["turn_id"]:
                     wrong.append(f"{thread}: {turn['turn_id']} is on record with {turn['question']!r}")
+                elif turn["answer"] is None:
+                    wrong.append(f"{thread}: {turn['turn_id']} is on record without an answer")
                 elif self.answers.get((thread, turn["turn_id"])) != turn["answer"]["answer"]:
                     wrong.append(f"{thread}: {turn['turn_id']} was answered otherwise than is on record")
         return wrong
@@ -193,7 +195,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--pause-s", type=float, default=10, help="seconds between two kills, on average")
     parser.add_argument("--engine", choices=("sqlite", "postgres"), default="sqlite")
-    parser.add_argument("--earlier", metavar="COMMIT", help="restart with this commit and with this tree in turn")
+    parser.add_argument(
+        "--earlier",
+        metavar="COMMIT",
+        help="restart with this commit and with this tree in turn; its tables must be of this or the last version",
+    )
     options = parser.parse_args(arguments)
     from tests.support.postgres_server import postgres_server
 

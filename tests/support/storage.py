@@ -24,6 +24,20 @@ def read_result(file: Path, thread: str) -> dict[str, Any]:
     return {**json.loads(text), **json.loads(zlib.decompress(details))}
 
 
+def read_files(folder: Path) -> list[bytes]:
+    """Return every file of a folder, and what is compressed in the conversations' among them."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    found = [path.read_bytes() for path in files]
+    for path in files:
+        if path.name == "threads.db":
+            with closing(sqlite3.connect(path)) as database:
+                for (value,) in database.execute(
+                    "SELECT details FROM turns UNION ALL SELECT checkpoint FROM checkpoints WHERE type LIKE 'zlib:%'"
+                ):
+                    found += [zlib.decompress(value)] if value else []
+    return found
+
+
 @dataclass
 class Storage:
     """Storage that is open.

@@ -22,6 +22,7 @@ from contracts.enums import CallPurpose
 from contracts.errors import BudgetSpent, ConfigError
 from contracts.prices import ModelPrice, Prices
 from tests.support.cli_helpers import PROFILE, QUESTION, Desk
+from tests.support.storage import read_files
 from tests.support.web_server import ROLES, serve_deployment
 from tests.support.wire.server_process import FakeServer, fake_server
 
@@ -223,7 +224,7 @@ def test_visitors_of_one_address_share_its_budget(priced: Desk) -> None:
         asked = [running.ask("POST", "/v1/ask", {"question": QUESTION}, X_Guardian_Visitor=visit) for visit in visits]
     assert [reply.status_code for reply in asked] == [200, 429]
     assert "this address" in asked[1].json()["error"]["message"]
-    kept = b"".join(path.read_bytes() for path in deployed.folder.rglob("*") if path.is_file())
+    kept = b"".join(read_files(deployed.folder))
     assert b"127.0.0.1" not in kept.replace(priced.more["OPENAI_BASE_URL"].split("/")[2].encode(), b"")
 
 

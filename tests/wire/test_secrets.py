@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.cli_helpers import QUESTION, Desk, Said
+from tests.support.storage import read_files
 from tests.support.wire.server_process import FakeServer, fake_server
 from tests.support.wire.trace_sink import TraceSink, trace_sink
 
@@ -33,9 +34,8 @@ def said(*commands: Said) -> list[str]:
 
 def kept(desk: Desk) -> list[bytes]:
     """Return every file under the data directory: index, checkpoints, transcript, locks, whatever there is."""
-    files = [path for path in desk.data.rglob("*") if path.is_file()]
-    assert any(path.name == "threads.db" for path in files)
-    return [path.read_bytes() for path in files]
+    assert any(desk.data.rglob("threads.db"))
+    return read_files(desk.data)
 
 
 def strayed(sink: TraceSink) -> list[str]:
