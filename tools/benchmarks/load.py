@@ -310,7 +310,8 @@ def compare_workers(
     for number in range(rounds):
         for count in counts:
             with run_server(data, workers=count, **variables) as server:
-                drive(server, _AT_ONCE, 2, name=f"warm{count}r{number}of")
+                # So many that each worker has loaded its models by then.
+                drive(server, _AT_ONCE * count, 4, name=f"warm{count}r{number}of")
                 run = drive(server, _AT_ONCE, 12, name=f"workers{count}r{number}of")
             fastest[count] = max(fastest[count], run.per_second)
     first = counts[0]
