@@ -168,13 +168,13 @@ def _kill_in(
 def _what_was_said(home: Path, thread: str) -> list[tuple[str, str]]:
     """Return the messages of a conversation as its newest checkpoint has them."""
 
-    async def read() -> dict[str, Any]:
+    async def read_state() -> dict[str, Any]:
         async with open_saver(home / HOME / "threads.db") as saver:
             newest = await saver.aget_tuple({"configurable": {"thread_id": thread}})
         assert newest is not None
         return newest.checkpoint["channel_values"]
 
-    return [(message.type, str(message.text)) for message in asyncio.run(read())["messages"]]
+    return [(message.type, str(message.text)) for message in asyncio.run(read_state())["messages"]]
 
 
 PLACES = [

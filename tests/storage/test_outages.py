@@ -38,11 +38,11 @@ def server() -> Iterator[Cluster]:
 def transcript(data: Path, url: str) -> list[tuple[int, str, str]]:
     """Return the turns on record: number, id, status."""
 
-    async def read() -> list[tuple[int, str, str]]:
+    async def read_turns() -> list[tuple[int, str, str]]:
         async with open_storage(data, url) as storage:
             return [(turn.number, turn.turn_id, turn.status) for turn in await storage.store.turns("t")]
 
-    return asyncio.run(read())
+    return asyncio.run(read_turns())
 
 
 def test_a_turn_whose_server_crashes_says_so_and_its_message_is_answered_afterwards(

@@ -132,10 +132,6 @@ async def test_a_damaged_result_hides_no_other_turn(storage: Storage) -> None:
     assert [row[5] is None for row in await reviews.page("", "", most=9, offset=0)] == [True, True, False, False]
 
 
-async def _rows(storage: Storage, statement: str) -> list[tuple[Any, ...]]:
-    return await storage.database.rows(statement)
-
-
 async def test_what_no_list_reads_of_a_result_is_stored_compressed_and_read_back(storage: Storage) -> None:
     """Evidence, plan and decisions, with any sign in them; a list finds the rest in SQL."""
     whole = ANSWER | {"final_articles": [{"text": "слово \0 \ud800 " * 500}], "plan": {"a": 1}, "decisions": []}
@@ -143,7 +139,7 @@ async def test_what_no_list_reads_of_a_result_is_stored_compressed_and_read_back
     assert await storage.store.finish("t", "one", whole) == whole
     [turn] = await storage.store.turns("t")
     assert turn.result == whole
-    [(text, details)] = await _rows(storage, "SELECT result, details FROM turns")
+    [(text, details)] = await storage.database.rows("SELECT result, details FROM turns")
     assert json.loads(text) == ANSWER
     assert len(details) < 400
     await FeedbackStore.within(storage.database)
@@ -175,14 +171,14 @@ async def test_the_steps_of_a_turn_go_with_its_end(storage: Storage, data: Path)
     writes = "writes" if isinstance(storage.database, SqliteDatabase) else "checkpoint_writes"
     for number in (1, 2):
         await runner.run("t", f"hello {number}", turn_id=str(number))
-        assert await _rows(storage, "SELECT count(*) FROM checkpoints") == [(1,)]
-        assert await _rows(storage, f"SELECT count(*) FROM {writes}") == [(0,)]  # noqa: S608  # a name of ours
+        assert await storage.database.rows("SELECT count(*) FROM checkpoints") == [(1,)]
+        assert await storage.database.rows(f"SELECT count(*) FROM {writes}") == [(0,)]  # noqa: S608  # a name of ours
     if isinstance(storage.database, SqliteDatabase):
-        assert await _rows(storage, "SELECT type FROM checkpoints") == [("zlib:msgpack",)]
+        assert await storage.database.rows("SELECT type FROM checkpoints") == [("zlib:msgpack",)]
     else:
         unnamed = "SELECT count(*) FROM checkpoint_blobs AS b, checkpoints AS c WHERE c.checkpoint -> 'channel_versions' ->> b.channel <> b.version"
-        assert await _rows(storage, unnamed) == [(0,)]
-        assert await _rows(storage, "SELECT count(*) > 0 FROM checkpoint_blobs") == [(True,)]
+        assert await storage.database.rows(unnamed) == [(0,)]
+        assert await storage.database.rows("SELECT count(*) > 0 FROM checkpoint_blobs") == [(True,)]
     state = await quick_graph(data, storage.saver).aget_state({"configurable": {"thread_id": "t"}})
     assert [message.text for message in state.values["messages"]] == [
         "hello 1",
@@ -233,7 +229,7 @@ async def test_steps_that_cannot_be_dropped_cost_nobody_an_answer(
         assert (await runner.run("t", "hello", turn_id="1"))["answer_text"] == "echo: hello"
     assert [turn.status for turn in await storage.store.turns("t")] == ["done"]
     await runner.run("t", "goodbye", turn_id="2")
-    assert await _rows(storage, "SELECT count(*) FROM checkpoints") == [(1,)]
+    assert await storage.database.rows("SELECT count(*) FROM checkpoints") == [(1,)]
 
 
 async def test_a_file_of_an_earlier_version_that_may_not_be_written_is_read(data: Path) -> None:
@@ -257,4 +253,4 @@ async def test_a_turn_that_is_opened_again_keeps_nothing_of_its_result(storage: 
     await storage.store.begin("t", "one", "?", None)
     await storage.store.finish("t", "one", ANSWER | {"plan": {"a": 1}})
     await storage.store.reopen("t", "one")
-    assert await _rows(storage, "SELECT result, details FROM turns") == [(None, None)]
+    assert await storage.database.rows("SELECT result, details FROM turns") == [(None, None)]

@@ -302,11 +302,11 @@ def test_a_user_is_sent_nothing_that_only_an_operator_may_see(server: Running, q
     thread = f"seen-{len(question)}"
     sent, answers = bytes_sent(server, question, thread, "anna")
 
-    async def read() -> list[Any]:
+    async def read_results() -> list[Any]:
         async with await TurnStore.open(server.deployed.threads_file) as store:
             return [turn.result for turn in await store.turns(f"anna/{thread}")]
 
-    results = asyncio.run(read())
+    results = asyncio.run(read_results())
     assert len(results) == 2
     may_see = json.dumps(
         [answers, question, list(Stage), [{"question": 0, "number": 0, "finish_reason": 0}]], ensure_ascii=False
