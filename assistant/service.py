@@ -34,6 +34,7 @@ from assistant.turns.transcript import (
     MAX_ID_LENGTH,
     MAX_STORED_ID_LENGTH,
     MAX_TITLE_CHARS,
+    NewId,
     ThreadSummary,
     Turn,
     check_id,
@@ -168,7 +169,7 @@ class Service:
             raw = await self._runner.run(
                 inner,
                 live.question,
-                turn_id=turn_id,
+                turn_id=turn_id if question.turn_id else NewId(turn_id),
                 context=context,
                 on_event=live.tell,
                 on_earlier=lambda result: self._tell_earlier(live, result),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import Any, Final, cast
 
@@ -21,7 +21,7 @@ from contracts.context import Context
 from contracts.enums import Verdict
 from contracts.errors import ConfigError, InputError
 from contracts.reasons import reason_name
-from contracts.state import ChatState
+from contracts.state import ChatState, Json
 from graph.langgraph_internals import filter_surrounding, hears_models, is_part
 
 _GUARDED: Final = ("draft_answer", "guardian")
@@ -44,7 +44,7 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
         given = arguments[0] if arguments else options.pop("input")
         config = arguments[1] if len(arguments) > 1 else options.pop("config", None)
         returned = (config or {}).get("configurable", {}).get(_RETURNED) is _OURS
-        steps = (config or {}).get("configurable", {}).get(_STEPS_ALONE) is _OURS
+        steps = cast("object", (config or {}).get("configurable", {}).get(_STEPS_ALONE))
         options.pop("print_mode", None)  # it prints what is streamed as it is
         if options.get("output_keys") in _GUARDED:
             options["output_keys"] = [options["output_keys"]]  # so that the value comes with its name
@@ -63,7 +63,7 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
                         "Send a message, or take the id of a checkpoint from the conversation's history: the steps of earlier "
                         "turns are dropped.",
                     ) from error
-                yield withheld(_without_input(chunk) if steps else chunk, whole=returned)
+                yield withheld(steps.shorten(chunk) if isinstance(steps, _StepsAlone) else chunk, whole=returned)
 
     async def ainvoke(self, *arguments: Any, **options: Any) -> Any:
         given = arguments[0] if arguments else options.pop("input")
@@ -112,18 +112,39 @@ _TOLD_HERE: Final = "__guardian_events"
 Two underscores: LangGraph keeps such keys out of the metadata of checkpoints and traces.
 """
 _STEPS_ALONE: Final = "__guardian_steps"
-"""The same of a run whose tasks are streamed without what they are given, which is most of a state for each of them."""
+"""Under this key a `_StepsAlone`, if tasks are streamed without what they are given: most of a state for each of them."""
 _RETURNED: Final = "__guardian_returned"
 """The same of a run that is not streamed: it returns the state that it ended in to whoever called it."""
 
 
-def steps_alone(config: RunnableConfig) -> RunnableConfig:
-    """Return the settings of a run that streams its tasks with their names and results, without their inputs."""
-    return {**config, "configurable": {**config.get("configurable", {}), _STEPS_ALONE: _OURS}}
+class _StepsAlone:
+    """How the tasks of a run are streamed to the program that runs it.
+
+    Args:
+        on_end: Called with what the turn came to.
+    """
+
+    def __init__(self, on_end: Callable[[Json], None]) -> None:
+        self._on_end = on_end
+
+    def shorten(self, chunk: Any) -> Any:
+        """Return a task's beginning without what it is given; note what a turn came to, which no stream shows in full."""
+        if not _is_mapping(chunk):
+            return chunk
+        written = chunk.get("result")
+        if _is_mapping(written) and _is_of_turn(written.get("result")):
+            self._on_end(dict(written["result"]))
+        return {**chunk, "input": None} if "input" in chunk else chunk
 
 
-def _without_input(chunk: Any) -> Any:
-    return {**chunk, "input": None} if _is_mapping(chunk) and "input" in chunk else chunk
+def steps_alone(config: RunnableConfig, on_end: Callable[[Json], None]) -> RunnableConfig:
+    """Return the settings of a run that streams its tasks with their names and results, without their inputs.
+
+    Args:
+        config: The settings.
+        on_end: Called with the result of the turn, as the state has it.
+    """
+    return {**config, "configurable": {**config.get("configurable", {}), _STEPS_ALONE: _StepsAlone(on_end)}}
 
 
 def _told_here(config: RunnableConfig | None) -> RunnableConfig:

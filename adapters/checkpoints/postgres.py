@@ -2,8 +2,8 @@
 
 It differs from the upstream saver as follows:
 
-- Each step, and the writes of each task, are one statement. The statement writes nothing if the claim under which the turn
-  runs is over (`adapters.storage.postgres_claims`).
+- Each step, with what its tasks wrote, is one statement. The statement writes nothing if the claim under which the turn runs
+  is over (`adapters.storage.postgres_claims`).
 - It prunes earlier turns when they are superseded; a blob goes with the last checkpoint that names it.
 - The newest step of a thread is the one that was stored last, whatever the clocks of the machines said.
 - One lock for the whole process is no longer held while the server is asked (langgraph#7259).
@@ -34,6 +34,7 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot  # pyright: ignore[r
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from adapters.checkpoints.held_writes import HeldWrites, StepKey
 from adapters.checkpoints.ids import raise_floor
 from adapters.checkpoints.steps import CheckpointStep, find_superseded, later_step_error
 from adapters.storage.claims import current_claim
@@ -50,8 +51,8 @@ WITH fence AS MATERIALIZED (
 )"""
 _NO_FENCE: Final = "WITH fence AS (SELECT 1)"
 
-# Not below the newest of its namespace, unless a checkpoint of that very id is replaced. The first column says whether the
-# claim holds, the second whether anything was stored.
+# Not below the newest of its namespace, unless a checkpoint of that very id is replaced. What led to it goes with it. The
+# first column says whether the claim holds, the second whether anything was stored.
 _PUT: Final = """{fence},
 allowed AS MATERIALIZED (
     SELECT 1 FROM fence
@@ -69,6 +70,14 @@ blobs AS (
         unnest(%(channels)s::text[], %(versions)s::text[], %(types)s::text[], %(blobs)s::bytea[]) AS b
     ON CONFLICT DO NOTHING
 ),
+written AS (
+    INSERT INTO checkpoint_writes
+        (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, blob)
+    SELECT %(thread)s, %(namespace)s, %(parent)s, w.* FROM allowed,
+        unnest(%(w_tasks)s::text[], %(w_paths)s::text[], %(w_numbers)s::int[], %(w_channels)s::text[], %(w_types)s::text[],
+            %(w_blobs)s::bytea[]) AS w
+    ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) DO NOTHING
+),
 stored AS (
     INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata)
     SELECT %(thread)s, %(namespace)s, %(id)s, %(parent)s, %(checkpoint)s, %(metadata)s FROM allowed
@@ -76,8 +85,12 @@ stored AS (
         DO UPDATE SET checkpoint = excluded.checkpoint, metadata = excluded.metadata
     RETURNING 1
 )
-SELECT EXISTS (SELECT 1 FROM fence) AS held, EXISTS (SELECT 1 FROM stored) AS stored
+SELECT EXISTS (SELECT 1 FROM fence) AS held, EXISTS (SELECT 1 FROM stored) AS stored,
+    %(begins)s AND EXISTS (
+        SELECT 1 FROM checkpoints WHERE thread_id = %(thread)s AND checkpoint_id COLLATE "C" < %(parent)s
+    ) AS earlier
 """
+"""The last column says whether the turn that begins supersedes something."""
 # An error or an interrupt takes the place of an earlier one; what a task wrote stays as it is.
 _PUT_WRITES: Final = """{fence},
 written AS (
@@ -87,7 +100,7 @@ written AS (
         unnest(%(numbers)s::int[], %(channels)s::text[], %(types)s::text[], %(blobs)s::bytea[]) AS w
     ON CONFLICT (thread_id, checkpoint_ns, checkpoint_id, task_id, idx) DO {conflict}
 )
-SELECT EXISTS (SELECT 1 FROM fence) AS held, true AS stored
+SELECT EXISTS (SELECT 1 FROM fence) AS held
 """
 _KEEP_NEWEST: Final = """{fence},
 newest AS MATERIALIZED (
@@ -115,7 +128,7 @@ blobs AS (
         WHERE k.checkpoint_ns = b.checkpoint_ns AND k.versions ->> b.channel = b.version
     )
 )
-SELECT EXISTS (SELECT 1 FROM fence) AS held, true AS stored
+SELECT EXISTS (SELECT 1 FROM fence) AS held
 """
 """One exchange with the server, at the end of each turn. Nothing goes if values are spread over earlier steps."""
 _REPLACE: Final = "UPDATE SET channel = excluded.channel, type = excluded.type, blob = excluded.blob"
@@ -144,6 +157,7 @@ class PruningPostgresSaver(AsyncPostgresSaver):
     def __init__(self, database: PostgresDatabase) -> None:
         super().__init__(cast("Any", database.pool), serde=JsonPlusSerializer(allowed_msgpack_modules=None))
         self._database = database
+        self._held = HeldWrites()
 
     async def setup(self) -> None:
         if await self._is_set_up():
@@ -224,23 +238,27 @@ class PruningPostgresSaver(AsyncPostgresSaver):
             if isinstance(value, _DeltaSnapshot):
                 plain[channel] = True
         versions = {name: version for name, version in new_versions.items() if name in large}
-        rows = self._dump_blobs(thread, namespace, large, versions)
-        stored = await self._put(
-            _PUT,
-            thread,
-            {
-                "namespace": namespace,
-                "id": checkpoint["id"],
-                "parent": parent,
-                "checkpoint": Jsonb({**checkpoint, "channel_values": plain}),
-                "metadata": Jsonb(get_serializable_checkpoint_metadata(config, metadata)),
-                **dict(zip(("channels", "versions", "types", "blobs"), _columns(rows, 2, 6), strict=True)),
-            },
-        )
-        if not stored:
-            raise later_step_error(thread)
         known = get_checkpoint_metadata(config, metadata)
-        if metadata.get("source") == "input" and not namespace and parent and known.get("run_id"):
+        begins = metadata.get("source") == "input" and not namespace and parent and known.get("run_id")
+        rows = self._dump_blobs(thread, namespace, large, versions)
+        with self._held.taken(StepKey(thread, namespace, str(parent or ""))) as written:
+            found = await self._put(
+                _PUT,
+                thread,
+                {
+                    "namespace": namespace,
+                    "id": checkpoint["id"],
+                    "parent": parent,
+                    "begins": bool(begins),
+                    "checkpoint": Jsonb({**checkpoint, "channel_values": plain}),
+                    "metadata": Jsonb(get_serializable_checkpoint_metadata(config, metadata)),
+                    **_columns(rows, 2, "channels", "versions", "types", "blobs"),
+                    **_columns(written, 0, "w_tasks", "w_paths", "w_numbers", "w_channels", "w_types", "w_blobs"),
+                },
+            )
+            if not found["stored"]:
+                raise later_step_error(thread)
+        if found["earlier"]:
             await self._drop_before(thread, str(parent))
         return {"configurable": {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": checkpoint["id"]}}
 
@@ -251,6 +269,8 @@ class PruningPostgresSaver(AsyncPostgresSaver):
         thread, namespace, step = (str(place[name]) for name in ("thread_id", "checkpoint_ns", "checkpoint_id"))
         rows = self._dump_writes(thread, namespace, step, task_id, task_path, writes)
         again = all(channel in WRITES_IDX_MAP for channel, _ in writes)
+        if not again and await self._held.hold(StepKey(thread, namespace, step), [row[3:] for row in rows]):
+            return
         await self._put(
             _PUT_WRITES,
             thread,
@@ -259,7 +279,7 @@ class PruningPostgresSaver(AsyncPostgresSaver):
                 "id": step,
                 "task": task_id,
                 "path": task_path,
-                **dict(zip(("numbers", "channels", "types", "blobs"), _columns(rows, 5, 9), strict=True)),
+                **_columns(rows, 5, "numbers", "channels", "types", "blobs"),
             },
             conflict=_REPLACE if again else "NOTHING",
         )
@@ -317,8 +337,8 @@ class PruningPostgresSaver(AsyncPostgresSaver):
                     (target, source),
                 )
 
-    async def _put(self, statement: str, thread: str, values: dict[str, Any], **texts: str) -> bool:
-        """Store something in one statement; return whether it was stored."""
+    async def _put(self, statement: str, thread: str, values: dict[str, Any], **texts: str) -> dict[str, Any]:
+        """Store something in one statement; return its row."""
         claim = current_claim.get()
         ours = claim is not None and claim.token and claim.name == thread
         named = {**values, "thread": thread}
@@ -329,7 +349,7 @@ class PruningPostgresSaver(AsyncPostgresSaver):
             row = await cursor.fetchone()
         if not row["held"]:
             raise Fenced(f"conversation {thread!r} was claimed by another process")
-        return row["stored"]
+        return row
 
     async def _drop_before(self, thread_id: str, start: str) -> None:
         try:
@@ -353,9 +373,9 @@ class PruningPostgresSaver(AsyncPostgresSaver):
             yield cursor
 
 
-def _columns(rows: Sequence[Sequence[Any]], first: int, end: int) -> list[list[Any]]:
-    """Return some columns of rows, each as a list."""
-    return [[row[number] for row in rows] for number in range(first, end)]
+def _columns(rows: Sequence[Sequence[Any]], first: int, *names: str) -> dict[str, list[Any]]:
+    """Return columns of rows from the first one on, each as a list, under their names."""
+    return {name: [row[number] for row in rows] for number, name in enumerate(names, first)}
 
 
 def _step(row: dict[str, Any]) -> CheckpointStep:

@@ -17,13 +17,12 @@ import json
 import logging
 import sqlite3
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Generator, Iterable, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from itertools import chain
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
-import aiosqlite
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
@@ -39,9 +38,10 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.checkpoint.sqlite.utils import load_pending_writes, pending_writes_sql
 
+from adapters.checkpoints.held_writes import HeldWrites, Row, StepKey
 from adapters.checkpoints.ids import PATTERN, raise_floor
 from adapters.checkpoints.steps import CheckpointStep, find_superseded, later_step_error, newest
-from adapters.storage.sqlite_file import open_connection, storage_errors_as_ours
+from adapters.storage.sqlite_file import DatabaseConnection, open_connection, storage_errors_as_ours
 from contracts.errors import ThreadError
 
 _LOG = logging.getLogger(__name__)
@@ -66,14 +66,21 @@ FROM (SELECT 1) LEFT JOIN (
 ) ON 1
 """
 _WRITTEN: Final = pending_writes_sql(has_task_path=True)
-_WRITE: Final = "(thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)"
-_PLACES: Final = "(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_WRITE: Final = """INTO writes (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_ADD_WRITE: Final = f"INSERT OR IGNORE {_WRITE}"
+_REPLACE_WRITE: Final = f"INSERT OR REPLACE {_WRITE}"
+_PLACE: Final = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
+_COPIED: Final = {
+    "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
+    "writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value",
+}
+_TABLES: Final = tuple(_COPIED)
 _PARTS: Final = ("v", "id", "ts", "channel_values", "channel_versions", "versions_seen")
 """What LangGraph takes for granted in every state."""
 _COMPRESSED: Final = "zlib:"
 """Before the type of a checkpoint that is compressed: a conversation's last one, a quarter as large then."""
-_MOST_AT_ONCE: Final = 1_000
-"""Rows of one statement: SQLite has places for 32,766 values."""
+_T = TypeVar("_T")
 
 
 def read_metadata(raw: object) -> dict[str, Any]:
@@ -96,8 +103,8 @@ class PruningSqliteSaver(AsyncSqliteSaver):
     - It prunes earlier turns when they are superseded.
     - The newest step of a thread is the one that was stored last, whatever the wall clock said
       (`adapters.checkpoints.ids`).
-    - A step's writes are one statement in a transaction of its own, so a failed or cancelled write cannot hold the
-      file's write lock.
+    - What it does is one call of the connection's thread, and a transaction of its own if it writes: a failed or
+      cancelled write cannot hold the file's write lock. What a task wrote goes with the checkpoint that follows.
     - It reads back only plain values and messages, whatever LANGGRAPH_STRICT_MSGPACK says.
     - Errors of the storage are `ThreadError`s that say how to fix them.
 
@@ -108,11 +115,11 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         path: The file, for messages.
     """
 
-    def __init__(
-        self, connection: aiosqlite.Connection, path: Path, *, serde: SerializerProtocol | None = None
-    ) -> None:
+    def __init__(self, connection: DatabaseConnection, path: Path, *, serde: SerializerProtocol | None = None) -> None:
         super().__init__(connection, serde=serde or _Serde())
+        self.conn = connection
         self.path = path
+        self._held = HeldWrites()
 
     async def setup(self) -> None:
         with storage_errors_as_ours(self.path):
@@ -127,14 +134,9 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         place = config.get("configurable", {})
         thread_id, namespace = str(place["thread_id"]), str(place.get("checkpoint_ns", ""))
         wanted = get_checkpoint_id(config)
-        await self.setup()
-        with storage_errors_as_ours(self.path):
-            # Upstream asks in six calls of the connection's thread, and each is waited for.
-            async with self.lock:
-                [row] = await self.conn.execute_fetchall(_GET, (thread_id, namespace, PATTERN, wanted))
-                highest, checkpoint_id, parent_id, kind, value, metadata = row
-                key = (thread_id, namespace, checkpoint_id)
-                written = await self.conn.execute_fetchall(_WRITTEN, key) if checkpoint_id else ()
+        # Upstream asks in six calls of the connection's thread, and each is waited for.
+        row, written = await self._run(partial(_read_step, thread_id, namespace, wanted))
+        highest, checkpoint_id, parent_id, kind, value, metadata = row
         # Every run, change of the state and fork begins here.
         raise_floor(highest)
         if not checkpoint_id:
@@ -184,15 +186,17 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         """
         place = config.get("configurable", {})
         thread_id, namespace = str(place["thread_id"]), str(place.get("checkpoint_ns", ""))
-        start = place.get("checkpoint_id")
+        start = str(place["checkpoint_id"]) if place.get("checkpoint_id") else None
         known = get_checkpoint_metadata(config, metadata)
         kind, value = self.serde.dumps_typed(checkpoint)
         told = json.dumps(known, ensure_ascii=False).encode("utf-8", "ignore")
-        stored = await self._run(_PUT, (thread_id, namespace, checkpoint["id"], start, kind, value, told))
-        if not stored:
-            raise later_step_error(thread_id)
-        if metadata.get("source") == "input" and not namespace and start and known.get("run_id"):
-            await self._drop_before(thread_id, str(start))
+        step = (thread_id, namespace, checkpoint["id"], start, kind, value, told)
+        begins = metadata.get("source") == "input" and not namespace and known.get("run_id")
+        with self._held.taken(StepKey(thread_id, namespace, start or "")) as rows:
+            if not await self._run(partial(_put, step, rows), writes=True):
+                raise later_step_error(thread_id)
+        if begins and start:
+            await self._drop_before(thread_id, start)
         place = {"thread_id": place["thread_id"], "checkpoint_ns": namespace, "checkpoint_id": checkpoint["id"]}
         return {"configurable": place}
 
@@ -200,24 +204,18 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         place = config.get("configurable", {})
-        step = (str(place["thread_id"]), str(place["checkpoint_ns"]), str(place["checkpoint_id"]), task_id, task_path)
+        step = StepKey(*(str(place[name]) for name in ("thread_id", "checkpoint_ns", "checkpoint_id")))
         rows = [
-            (*step, WRITES_IDX_MAP.get(channel, number), channel, *self.serde.dumps_typed(value))
+            (*step, task_id, task_path, WRITES_IDX_MAP.get(channel, number), channel, *self.serde.dumps_typed(value))
             for number, (channel, value) in enumerate(writes)
         ]
         # An error or an interrupt takes the place of an earlier one; what a task wrote stays as it is.
-        verb = "REPLACE" if all(channel in WRITES_IDX_MAP for channel, _ in writes) else "IGNORE"
-        into = f"INSERT OR {verb} INTO writes {_WRITE} VALUES"
-        if len(rows) <= _MOST_AT_ONCE:
-            await self._run(f"{into} {', '.join([_PLACES] * len(rows))}", list(chain(*rows)))
-        else:
-            async with self._transaction() as connection:
-                await connection.executemany(f"{into} {_PLACES}", rows)
+        again = all(channel in WRITES_IDX_MAP for channel, _ in writes)
+        if again or not await self._held.hold(step, rows):
+            await self._run(partial(_put_writes, _REPLACE_WRITE if again else _ADD_WRITE, rows), writes=True)
 
     async def adelete_thread(self, thread_id: str) -> None:
-        async with self._transaction() as connection:
-            await connection.execute("DELETE FROM checkpoints WHERE thread_id = ?", (str(thread_id),))
-            await connection.execute("DELETE FROM writes WHERE thread_id = ?", (str(thread_id),))
+        await self._run(partial(_delete_thread, str(thread_id)), writes=True)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep only the newest checkpoint of each namespace, compressed (`keep_latest`), or nothing (`delete`, `delete_all`).
@@ -230,31 +228,14 @@ class PruningSqliteSaver(AsyncSqliteSaver):
                 await self.adelete_thread(thread_id)
         elif strategy == "keep_latest":
             for thread_id in thread_ids:
-                async with self._transaction() as connection:
-                    steps = await _steps(connection, str(thread_id))
-                    kept = newest(steps)
-                    if not await _any_delta_channels(connection, str(thread_id), kept):
-                        await _delete(connection, str(thread_id), set(steps) - set(kept))
-                        await _compress(connection, str(thread_id), kept)
+                await self._run(partial(_keep_newest, str(thread_id)), writes=True)
         else:
             raise ValueError(f"unknown strategy {strategy!r}: keep_latest, delete or delete_all")
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """Delete every checkpoint of these runs, by its metadata, in all threads and namespaces."""
         wanted = json.dumps([str(run_id) for run_id in run_ids])
-        async with self._transaction() as connection:
-            # As text first: newer versions of SQLite take bytes for their own binary JSON.
-            rows = await connection.execute_fetchall(
-                """
-                SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id
-                FROM (SELECT *, CAST(metadata AS TEXT) AS readable FROM checkpoints)
-                WHERE CASE WHEN json_valid(readable) THEN CAST(json_extract(readable, '$.run_id') AS TEXT) END
-                      IN (SELECT value FROM json_each(?))
-                """,
-                (wanted,),
-            )
-            for thread_id, *step in rows:
-                await _delete(connection, thread_id, [CheckpointStep(*step)])
+        await self._run(partial(_delete_runs, wanted), writes=True)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints and pending writes of a thread to a new one; do nothing if the source has none.
@@ -262,76 +243,33 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         Raises:
             ThreadError: The target already has checkpoints, and two histories cannot be mixed.
         """
-        source, target = str(source_thread_id), str(target_thread_id)
-        async with self._transaction() as connection:
-            if await _steps(connection, target):
-                raise ThreadError(
-                    f"Conversation {target!r} exists already, so nothing was copied to it.",
-                    "Choose an id that is not in use, or delete that conversation first.",
-                )
-            await connection.execute(
-                """
-                INSERT INTO checkpoints
-                    (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)
-                SELECT ?, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata
-                FROM checkpoints WHERE thread_id = ?
-                """,
-                (target, source),
-            )
-            await connection.execute(
-                """
-                INSERT INTO writes
-                    (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)
-                SELECT ?, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value
-                FROM writes WHERE thread_id = ?
-                """,
-                (target, source),
-            )
+        await self._run(partial(_copy_thread, str(source_thread_id), str(target_thread_id)), writes=True)
 
-    async def _run(self, statement: str, values: Sequence[object]) -> list[Any]:
-        """Run a statement, which is a transaction of its own, in one call of the connection's thread; return its rows."""
-        await self.setup()
+    async def _run(self, work: Callable[[sqlite3.Connection], _T], *, writes: bool = False) -> _T:
+        """Run something in one call of the connection's thread, in a transaction of its own if it writes."""
+        if not self.is_setup:
+            await self.setup()
         with storage_errors_as_ours(self.path):
             async with self.lock:
                 try:
-                    return list(await self.conn.execute_fetchall(statement, values))
+                    return await (self.conn.transact(work) if writes else self.conn.run(work))
                 except BaseException:
+                    # Until work that nobody waits for any more has ended, it may hold the file's write lock.
                     await asyncio.shield(self._end())
                     raise
 
     async def _end(self) -> None:
-        """Wait for a statement that nobody waits for any more: until it has ended, it may hold the file's write lock."""
-        # A closed connection (ValueError) runs none; what fails here has nothing to add to the first error.
+        """Wait for what was begun in the connection's thread."""
+        # A closed connection (ValueError) runs nothing; what fails here has nothing to add to the first error.
         with suppress(ValueError, sqlite3.Error):
             await self.conn.rollback()
 
     async def _drop_before(self, thread_id: str, start: str) -> None:
         try:
-            async with self._transaction() as connection:
-                steps = await _steps(connection, thread_id)
-                dropped = set(find_superseded(steps, start))
-                kept = [step for step in steps if step.checkpoint_id <= start and step not in dropped]
-                if not await _any_delta_channels(connection, thread_id, kept):
-                    await _delete(connection, thread_id, dropped)
+            await self._run(partial(_delete_superseded, thread_id, start), writes=True)
         except ThreadError as error:
             # Housekeeping: the turn's own checkpoint is stored, and the next turn drops what stayed now.
             _LOG.warning("Earlier steps of conversation %r were not dropped: %s", thread_id, error)
-
-    @asynccontextmanager
-    async def _transaction(self) -> AsyncGenerator[aiosqlite.Connection]:
-        """All or nothing, also under kill -9 and when cancelled."""
-        await self.setup()
-        with storage_errors_as_ours(self.path):
-            async with self.lock:
-                # What a cancelled write left open, and has not come to undo yet.
-                await self.conn.rollback()
-                try:
-                    await self.conn.execute("BEGIN IMMEDIATE")
-                    yield self.conn
-                    await self.conn.commit()
-                except BaseException:
-                    await asyncio.shield(self.conn.rollback())
-                    raise
 
 
 @contextmanager
@@ -355,35 +293,110 @@ def _object(value: Any, needed: Collection[str]) -> Any:
     return cast("Any", value)
 
 
-async def _steps(connection: aiosqlite.Connection, thread_id: str) -> list[CheckpointStep]:
-    rows = await connection.execute_fetchall(
+def _read_step(
+    thread_id: str, namespace: str, wanted: str | None, connection: sqlite3.Connection
+) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
+    """Return the columns of `_GET`, and the writes of the step's tasks."""
+    row = connection.execute(_GET, (thread_id, namespace, PATTERN, wanted)).fetchone()
+    written = connection.execute(_WRITTEN, (thread_id, namespace, row[1])).fetchall() if row[1] else []
+    return row, written
+
+
+def _put(step: tuple[object, ...], written: list[Row], connection: sqlite3.Connection) -> bool:
+    """Store a checkpoint and what led to it; return whether it was stored."""
+    connection.executemany(_ADD_WRITE, written)
+    return connection.execute(_PUT, step).fetchone() is not None
+
+
+def _put_writes(statement: str, rows: list[Row], connection: sqlite3.Connection) -> None:
+    connection.executemany(statement, rows)
+
+
+def _delete_thread(thread_id: str, connection: sqlite3.Connection) -> None:
+    for table in _TABLES:
+        connection.execute(f"DELETE FROM {table} WHERE thread_id = ?", (thread_id,))  # noqa: S608  # two names of ours
+
+
+def _delete_superseded(thread_id: str, start: str, connection: sqlite3.Connection) -> None:
+    """Delete the steps that are no longer needed once a turn has started from one."""
+    steps = _steps(connection, thread_id)
+    dropped = set(find_superseded(steps, start))
+    kept = [step for step in steps if step.checkpoint_id <= start and step not in dropped]
+    if dropped and not _any_delta_channels(connection, thread_id, kept):
+        _delete(connection, thread_id, dropped)
+
+
+def _keep_newest(thread_id: str, connection: sqlite3.Connection) -> None:
+    """Delete all steps but the newest of each namespace, and compress these."""
+    steps = _steps(connection, thread_id)
+    kept = newest(steps)
+    if not _any_delta_channels(connection, thread_id, kept):
+        _delete(connection, thread_id, set(steps) - set(kept))
+        _compress(connection, thread_id, kept)
+
+
+def _delete_runs(wanted: str, connection: sqlite3.Connection) -> None:
+    """Delete the steps of runs, whose ids are a JSON list."""
+    # As text first: newer versions of SQLite take bytes for their own binary JSON.
+    rows = connection.execute(
+        """
+        SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id
+        FROM (SELECT *, CAST(metadata AS TEXT) AS readable FROM checkpoints)
+        WHERE CASE WHEN json_valid(readable) THEN CAST(json_extract(readable, '$.run_id') AS TEXT) END
+              IN (SELECT value FROM json_each(?))
+        """,
+        (wanted,),
+    ).fetchall()
+    for thread_id, *step in rows:
+        _delete(connection, thread_id, [CheckpointStep(*step)])
+
+
+def _copy_thread(source: str, target: str, connection: sqlite3.Connection) -> None:
+    if _steps(connection, target):
+        raise ThreadError(
+            f"Conversation {target!r} exists already, so nothing was copied to it.",
+            "Choose an id that is not in use, or delete that conversation first.",
+        )
+    for table, columns in _COPIED.items():
+        connection.execute(
+            f"INSERT INTO {table} (thread_id, {columns}) SELECT ?, {columns} FROM {table} WHERE thread_id = ?",  # noqa: S608  # names of ours
+            (target, source),
+        )
+
+
+def _steps(connection: sqlite3.Connection, thread_id: str) -> list[CheckpointStep]:
+    rows = connection.execute(
         "SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id FROM checkpoints WHERE thread_id = ?", (thread_id,)
     )
     return [CheckpointStep(*row) for row in rows]
 
 
-async def _delete(connection: aiosqlite.Connection, thread_id: str, steps: Collection[CheckpointStep]) -> None:
+def _delete(connection: sqlite3.Connection, thread_id: str, steps: Collection[CheckpointStep]) -> None:
     keys = [(thread_id, step.namespace, step.checkpoint_id) for step in steps]
-    for table in ("writes", "checkpoints"):
-        await connection.executemany(
-            f"DELETE FROM {table} WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?",  # noqa: S608  # two names of ours
-            keys,
-        )
+    for table in _TABLES:
+        connection.executemany(f"DELETE FROM {table} WHERE {_PLACE}", keys)  # noqa: S608  # text of ours
 
 
-async def _compress(connection: aiosqlite.Connection, thread_id: str, steps: Iterable[CheckpointStep]) -> None:
-    place = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
+def _compress(connection: sqlite3.Connection, thread_id: str, steps: Iterable[CheckpointStep]) -> None:
     for step in steps:
         key = (thread_id, step.namespace, step.checkpoint_id)
-        for kind, value in await connection.execute_fetchall(
-            f"SELECT type, checkpoint FROM checkpoints WHERE {place}",  # noqa: S608  # text of ours
-            key,
-        ):
+        found = connection.execute(f"SELECT type, checkpoint FROM checkpoints WHERE {_PLACE}", key)  # noqa: S608  # text of ours
+        for kind, value in found.fetchall():
             if isinstance(value, bytes) and not str(kind).startswith(_COMPRESSED):
-                await connection.execute(
-                    f"UPDATE checkpoints SET type = ?, checkpoint = ? WHERE {place}",  # noqa: S608  # text of ours
+                connection.execute(
+                    f"UPDATE checkpoints SET type = ?, checkpoint = ? WHERE {_PLACE}",  # noqa: S608  # text of ours
                     (f"{_COMPRESSED}{kind}", zlib.compress(value, 1), *key),
                 )
+
+
+def _any_delta_channels(connection: sqlite3.Connection, thread_id: str, steps: Iterable[CheckpointStep]) -> bool:
+    """Return whether the values of one of these checkpoints are spread over earlier steps, which must then stay."""
+    for step in steps:
+        key = (thread_id, step.namespace, step.checkpoint_id)
+        found = connection.execute(f"SELECT metadata FROM checkpoints WHERE {_PLACE}", key)  # noqa: S608  # text of ours
+        if any(read_metadata(metadata).get("counters_since_delta_snapshot") for (metadata,) in found):
+            return True
+    return False
 
 
 class _Serde(JsonPlusSerializer):
@@ -397,20 +410,6 @@ class _Serde(JsonPlusSerializer):
         if kind and kind.startswith(_COMPRESSED):
             return super().loads_typed((kind.removeprefix(_COMPRESSED), zlib.decompress(value)))
         return super().loads_typed(data)
-
-
-async def _any_delta_channels(
-    connection: aiosqlite.Connection, thread_id: str, steps: Iterable[CheckpointStep]
-) -> bool:
-    """Return whether the values of one of these checkpoints are spread over earlier steps, which must then stay."""
-    for step in steps:
-        rows = await connection.execute_fetchall(
-            "SELECT metadata FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?",
-            (thread_id, step.namespace, step.checkpoint_id),
-        )
-        if any(read_metadata(row[0]).get("counters_since_delta_snapshot") for row in rows):
-            return True
-    return False
 
 
 @asynccontextmanager

@@ -6,11 +6,11 @@ import asyncio
 import os
 import sqlite3
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import aiosqlite
 
@@ -21,6 +21,7 @@ BUSY_TIMEOUT_S: Final = 5.0
 """How long a statement waits for another process's write, in seconds."""
 
 _RETRY_EVERY_S: Final = 0.02
+_T = TypeVar("_T")
 
 _NOT_ABOUT_STORAGE = (
     sqlite3.DataError,
@@ -91,7 +92,7 @@ def storage_errors_as_ours(path: Path, what: str = "conversations") -> Generator
 
 async def open_connection(
     path: Path, isolation: Literal["IMMEDIATE"] | None, what: str = "conversations"
-) -> aiosqlite.Connection:
+) -> DatabaseConnection:
     """Open the file in WAL mode; create it if it does not exist.
 
     Args:
@@ -115,10 +116,21 @@ async def open_connection(
         return connection
 
 
-class _DatabaseConnection(aiosqlite.Connection):
+class DatabaseConnection(aiosqlite.Connection):
     """A connection whose end can be waited for, also where nobody got it: its thread tells the loop that it ends."""
 
     stopped: asyncio.Future[None] | None = None
+
+    async def run(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        """Run something in the connection's thread, in one call, and return what it returns.
+
+        It runs to its end also if the task is cancelled meanwhile.
+        """
+        return await self._execute(work, self._conn)
+
+    async def transact(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        """Run something as `run` does, in a transaction: all of it or nothing is stored, also under kill -9."""
+        return await self.run(partial(_in_transaction, work))
 
     def stop(self) -> asyncio.Future[None] | None:
         self.stopped = super().stop()
@@ -126,17 +138,28 @@ class _DatabaseConnection(aiosqlite.Connection):
         return None if self.stopped is None else asyncio.shield(self.stopped)
 
 
-async def _connect(path: Path, isolation: Literal["IMMEDIATE"] | None) -> aiosqlite.Connection:
+def _in_transaction(work: Callable[[sqlite3.Connection], _T], connection: sqlite3.Connection) -> _T:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        result = work(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+    return result
+
+
+async def _connect(path: Path, isolation: Literal["IMMEDIATE"] | None) -> DatabaseConnection:
     """Connect; where that fails, or the task is cancelled meanwhile, wait for the thread that would have served the connection.
 
     It tells its loop what became of it, and the loop may end at once.
     """
-    connection = _DatabaseConnection(
+    connection = DatabaseConnection(
         partial(sqlite3.connect, path, timeout=BUSY_TIMEOUT_S, isolation_level=isolation), iter_chunk_size=64
     )
     opening = asyncio.ensure_future(connection)
     try:
-        return await asyncio.shield(opening)
+        await asyncio.shield(opening)
     except BaseException:
         await asyncio.wait([opening])
         if not opening.cancelled() and opening.exception() is None:
@@ -144,6 +167,7 @@ async def _connect(path: Path, isolation: Literal["IMMEDIATE"] | None) -> aiosql
         elif connection.stopped is not None:
             await connection.stopped
         raise
+    return connection
 
 
 async def close_connection(connection: aiosqlite.Connection) -> None:
@@ -154,7 +178,7 @@ async def close_connection(connection: aiosqlite.Connection) -> None:
     except asyncio.CancelledError:
         await asyncio.wait([closing_it])
         # A loop that ends has cancelled the closing, too.
-        if isinstance(connection, _DatabaseConnection) and connection.stopped is not None:
+        if isinstance(connection, DatabaseConnection) and connection.stopped is not None:
             await connection.stopped
         raise
 

@@ -27,7 +27,7 @@ from pydantic import BaseModel, ValidationError
 from adapters.storage.claims import Claims, current_claim, hold_claim
 from adapters.storage.database import Fenced
 from assistant.turns.events import NodeReader, OnEvent
-from assistant.turns.transcript import MAX_STORED_ID_LENGTH, Turn, TurnStore, busy, check_id, encodable
+from assistant.turns.transcript import MAX_STORED_ID_LENGTH, NewId, Turn, TurnStore, busy, check_id, encodable
 from contracts.context import STEPS_PER_TURN
 from contracts.errors import ConfigError, InputError, ThreadBusy, ThreadError, UnknownThread
 
@@ -170,7 +170,8 @@ class TurnRunner:
         Args:
             thread_id: The conversation, new or known.
             text: The user's message, checked and cleaned by the caller.
-            turn_id: The message's own id: sending it again never runs it twice. Made up if you leave it out.
+            turn_id: The message's own id: sending it again never runs it twice. A `NewId` is not looked for; one is made if
+                you leave it out.
             context: The settings of this run.
             on_event: Called as nodes begin and end.
             on_earlier: Called with the result of a half-finished turn that was finished first.
@@ -182,25 +183,29 @@ class TurnRunner:
             ThreadBusy: Another message of this conversation was not done within `wait_s`.
             ThreadError: The storage failed; nothing is lost.
         """
-        turn_id = uuid.uuid4().hex if turn_id is None else turn_id
+        new = turn_id is None or isinstance(turn_id, NewId)
+        turn_id = uuid.uuid4().hex if turn_id is None else str(turn_id)
         check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
         check_id("message's", turn_id)
         if not encodable(text):
             raise InputError("The message has characters that cannot be stored.", "Send it as valid Unicode.")
         # Its place in the line is taken first: the storage does not answer in the order in which it is asked.
         async with self._line(thread_id) as first:
-            done = await self._record(thread_id, turn_id, text)
-            if done is not None and done.result is not None and not done.lost:
-                return done.result
             deadline = asyncio.get_running_loop().time() + self._wait_s
+            slice_s = 0.0  # what is on record waits for no other message
             while True:
                 held = False
                 try:
-                    async with self._hold(thread_id, first, min(_SLICE_S, self._wait_s)):
+                    async with self._hold(thread_id, first, min(slice_s, self._wait_s)):
                         held = True
-                        return await self._run(thread_id, turn_id, text, context, on_event, on_earlier, admit, on_calls)
+                        turn = None if new else await self._record(thread_id, turn_id, text)
+                        if turn is not None and turn.result is not None and not turn.lost:
+                            return turn.result
+                        asked = turn or (thread_id, turn_id, text)
+                        return await self._run(asked, context, on_event, on_earlier, admit, on_calls)
                 except _TakenOver:
                     # Another process finishes the turn: its result is this one's, too.
+                    new = False
                     continue
                 except ThreadBusy:
                     if held:
@@ -211,37 +216,49 @@ class TurnRunner:
                         return turn.result
                     if asyncio.get_running_loop().time() >= deadline + (_PATIENCE_S if turn is not None else 0.0):
                         raise
+                    slice_s = _SLICE_S
 
     async def _run(
         self,
-        thread_id: str,
-        turn_id: str,
-        text: str,
+        asked: Turn | tuple[str, str, str],
         context: BaseModel | None,
         on_event: OnEvent | None,
         on_earlier: Callable[[Json], None] | None,
         admit: Admit | None,
         on_calls: OnCalls | None,
     ) -> Json:
-        """Run a turn while nobody else runs one of its conversation, unless another process has run it by now."""
-        turn = await self._record(thread_id, turn_id, text)
-        if turn is not None and turn.result is not None and not turn.lost:
-            return turn.result
+        """Run a turn while nobody else runs one of its conversation: one on record, or a new one by its ids and its text."""
         if admit is not None:
             await admit()
-        if turn is None or turn.lost:
+        if isinstance(asked, Turn) and not asked.lost:
+            return await self._go_on(asked, context, on_event, on_calls)
+
+        async def begin() -> Turn:
+            if isinstance(asked, Turn):
+                return await self.store.reopen(asked.thread_id, asked.turn_id)
+            return await self.store.begin(*asked, _as_json(context))
+
+        try:
+            turn = await begin()
+        except ThreadBusy:
+            # The conversation has a half-finished turn: that one first.
+            thread_id = asked.thread_id if isinstance(asked, Turn) else asked[0]
             earlier = await self._finish_earlier(thread_id, context, on_event, on_calls)
             if earlier is not None and on_earlier is not None:
                 on_earlier(earlier)
             if earlier is not None and admit is not None:
                 await admit()  # that one cost, too
-        if turn is None:
-            turn = await self.store.begin(thread_id, turn_id, text, _as_json(context))
-            return await self._finish(turn, context, on_event, on_calls, new=True)
-        if turn.lost:
-            turn = await self.store.reopen(thread_id, turn_id)
+            turn = await begin()
+        if isinstance(asked, Turn):
+            return await self._go_on(turn, context, on_event, on_calls)
+        return await self._finish(turn, context, on_event, on_calls, new=True)
+
+    async def _go_on(
+        self, turn: Turn, context: BaseModel | None, on_event: OnEvent | None, on_calls: OnCalls | None
+    ) -> Json:
+        """Finish a turn on record with its own settings, unless somebody wants it stopped."""
         if await self._end_unwanted(turn):
-            ended = await self.store.find(thread_id, turn_id)
+            ended = await self.store.find(turn.thread_id, turn.turn_id)
             return (ended and ended.result) or {}
         return await self._finish(turn, self._settings_of(turn, context), on_event, on_calls)
 
@@ -413,14 +430,11 @@ class TurnRunner:
             done = _already_finished(begun) if begun else frozenset[str]()
             known = len(_calls_of(begun, turn)) if begun else 0
             progress = _TaskReader(turn.turn_id, stopwatch, on_event, done, known)
-            await self._advance(turn, context, progress, on_calls, begun=begun is not None)
-            snapshot: StateSnapshot = await self._graph.aget_state(_place(turn.thread_id))
-            if not _is_of(snapshot, turn):
-                raise _of_another(turn)
+            ended = await self._advance(turn, context, progress, on_calls, begun=begun is not None)
         else:
-            snapshot = begun
+            ended = begun.values.get("result")
         # The graph does not know which conversation it serves.
-        result: Json = {**_result_of(snapshot, turn), "thread_id": turn.thread_id, "turn_id": turn.turn_id}
+        result: Json = {**_result_of(ended, turn), "thread_id": turn.thread_id, "turn_id": turn.turn_id}
         diagnostics: Json = result.get("diagnostics") or {}
         result["diagnostics"] = {**diagnostics, **stopwatch.figures(), **self._figures(diagnostics)}
         recorded = await self.store.finish(turn.thread_id, turn.turn_id, result)
@@ -459,13 +473,15 @@ class TurnRunner:
         on_calls: OnCalls | None,
         *,
         begun: bool,
-    ) -> None:
+    ) -> Json | None:
+        """Run the graph to the turn's end; return what the turn came to, which is stored then, or `None` if to nothing."""
         from langchain_core.messages import HumanMessage
 
         from graph.streaming import steps_alone
 
+        ended: list[Json] = []
         question = None if begun else {"messages": [HumanMessage(turn.question, id=turn.turn_id)]}
-        config = steps_alone({**_of_run(turn), "recursion_limit": STEPS_PER_TURN})
+        config = steps_alone({**_of_run(turn), "recursion_limit": STEPS_PER_TURN}, ended.append)
         stream = self._graph.astream(question, config, context=context, stream_mode="tasks", durability="sync")
         # Closed before the lock is released, also where the callback raises: no node may run on after that.
         async with aclosing(cast("AsyncGenerator[Json]", stream)) as tasks:
@@ -473,6 +489,14 @@ class TurnRunner:
                 calls = progress.see(task)
                 if calls and on_calls is not None:
                     await _to_its_end(on_calls(calls))
+        return ended[-1] if ended else await self._read_end(turn)
+
+    async def _read_end(self, turn: Turn) -> Json | None:
+        """Return what a turn came to from its state: what a task had written when it was killed is not streamed again."""
+        snapshot: StateSnapshot = await self._graph.aget_state(_place(turn.thread_id))
+        if not _is_of(snapshot, turn):
+            raise _of_another(turn)
+        return None if snapshot.tasks else snapshot.values.get("result")
 
     def _settings_of(self, turn: Turn, otherwise: BaseModel | None) -> BaseModel | None:
         if self._context_type is None or turn.context is None:
@@ -629,8 +653,7 @@ def _as_json(context: BaseModel | None) -> Json | None:
     return None if context is None else context.model_dump(mode="json")
 
 
-def _result_of(snapshot: StateSnapshot, turn: Turn) -> Json:
-    result = snapshot.values.get("result") if not snapshot.tasks else None
+def _result_of(result: object, turn: Turn) -> Json:
     if not isinstance(result, dict) or not result:
         raise ThreadError(
             f"The turn {turn.turn_id!r} of conversation {turn.thread_id!r} stopped without a result.",

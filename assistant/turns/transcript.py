@@ -491,6 +491,12 @@ def encodable(text: str) -> bool:
     return True
 
 
+class NewId(str):
+    """A message's id that was made for it just now, so that it is on no record."""
+
+    __slots__ = ()
+
+
 def check_id(name: str, value: str, longest: int = MAX_ID_LENGTH) -> None:
     """Refuse an id that cannot be stored, shown or told apart from another.
 

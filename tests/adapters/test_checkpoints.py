@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import add
 from pathlib import Path
@@ -23,6 +24,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
+from adapters.checkpoints.held_writes import HeldWrites, StepKey
 from adapters.checkpoints.sqlite import PruningSqliteSaver, open_saver
 from adapters.checkpoints.steps import CheckpointStep, find_superseded, outlives_its_turn
 from adapters.storage.lock import ProcessLock
@@ -255,6 +257,47 @@ async def test_a_finished_node_of_a_broken_step_is_not_run_again_after_pruning(s
     assert runs == ["steady", "shaky"] * 2 + ["steady", "shaky"]
     assert [word for word in final["said"] if word in ("one", "two", "three")] == ["one", "two", "three"]
     assert final["said"].count("steady") == 3
+
+
+async def test_what_a_task_wrote_is_stored_while_another_task_of_its_step_runs(saver: Any) -> None:
+    """Writes wait a moment for their step's checkpoint, and not for as long as another task takes."""
+    ended = asyncio.Event()
+
+    async def quick(state: Both) -> dict:
+        return {"said": ["quick"]}
+
+    async def slow(state: Both) -> dict:
+        await ended.wait()
+        return {"said": ["slow"]}
+
+    builder = StateGraph(Both)
+    for name, node in (("quick", quick), ("slow", slow)):
+        builder.add_node(name, node)
+        builder.add_edge(START, name)
+    graph = builder.compile(checkpointer=saver)
+    running = asyncio.create_task(graph.ainvoke({"said": ["one"]}, turn("one"), durability="sync"))
+    while not running.done():
+        step = await saver.aget_tuple(place())
+        if step is not None and any(value == ["quick"] for _, _, value in step.pending_writes):
+            break
+        await asyncio.sleep(0.01)
+    assert not running.done()
+    ended.set()
+    assert sorted((await running)["said"]) == ["one", "quick", "slow"]
+
+
+async def test_writes_whose_checkpoint_cannot_be_stored_are_stored_by_themselves() -> None:
+    """A disk that is full, or a claim that is over, is told to both."""
+    held = HeldWrites()
+    step = StepKey("t", "", "1")
+    waiting = asyncio.create_task(held.hold(step, [("a",)]))
+    await asyncio.sleep(0)
+    with suppress(OSError), held.taken(step) as taken:
+        assert taken == [("a",)]
+        raise OSError("full")
+    assert not await waiting
+    with held.taken(step) as taken:
+        assert taken == []
 
 
 # ------------------------------------------------------------------------------------------------------------- forks

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
@@ -152,3 +153,32 @@ async def test_a_turn_that_cannot_be_stored_is_told_and_can_be_sent_again(
             connection.execute(f"ALTER TABLE {schema}.away RENAME TO {broken}".encode())
         assert (await service.ask(Caller("anna"), question)).outcome is Outcome.ANSWERED
         assert len(await service.turns(Caller("anna"), "t")) == 1
+
+
+async def test_a_turn_takes_fifteen_exchanges_with_the_server(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One for each step, with all that its node wrote, and six for the rest; counted at the driver."""
+    told: list[str] = []
+    execute = psycopg.AsyncCursor.execute
+    execute_many = psycopg.AsyncCursor.executemany
+
+    async def count(cursor: psycopg.AsyncCursor[Any], *arguments: Any, **options: Any) -> Any:
+        told.append(str(arguments[0]))
+        return await execute(cursor, *arguments, **options)
+
+    async def count_many(cursor: psycopg.AsyncCursor[Any], *arguments: Any, **options: Any) -> Any:
+        told.append(str(arguments[0]))
+        return await execute_many(cursor, *arguments, **options)
+
+    def transaction(*_: object, **__: object) -> None:
+        raise AssertionError("a transaction is three exchanges")
+
+    async with open_service(deployment(environment=desk.environment)) as service:
+        await service.ask(Caller("anna"), Question(QUESTION, thread="t"))
+        monkeypatch.setattr(psycopg.AsyncCursor, "execute", count)
+        monkeypatch.setattr(psycopg.AsyncCursor, "executemany", count_many)
+        monkeypatch.setattr(psycopg.AsyncConnection, "transaction", transaction)
+        result = await service.ask(Caller("anna"), Question(QUESTION, thread="t"))
+        monkeypatch.undo()
+    assert result.outcome is Outcome.ANSWERED
+    of_the_turn = [statement for statement in told if statement != "SELECT 1"]  # a sign of life, each five seconds
+    assert len(of_the_turn) <= 15, "\n".join(" ".join(statement.split())[:60] for statement in of_the_turn)
