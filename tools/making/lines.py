@@ -22,12 +22,14 @@ def as_lines(cases: Iterable[DraftCase]) -> str:
 def _line(case: DraftCase) -> str:
     fields = {"kind": "draft", **case.model_dump(mode="json", exclude_defaults=True)}
     if case.label not in _SHAPED:
-        return json.dumps(fields, ensure_ascii=False)
-    edits = [
-        f'{{"old": {json.dumps(edit.old, ensure_ascii=False)}, "new": "{_escape(edit.new)}"}}' for edit in case.edits
-    ]
-    rest = json.dumps({name: value for name, value in fields.items() if name != "edits"}, ensure_ascii=False)
-    return f'{rest[:-1]}, "edits": [{", ".join(edits)}]}}'
+        return _dump(fields)
+    edits = [f'{{"old":{_dump(edit.old)},"new":"{_escape(edit.new)}"}}' for edit in case.edits]
+    rest = _dump({name: value for name, value in fields.items() if name != "edits"})
+    return f'{rest[:-1]},"edits":[{",".join(edits)}]}}'
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _escape(text: str) -> str:
