@@ -63,7 +63,7 @@ class JudgedGraph(CompiledStateGraph[ChatState, Context, Any, Any]):
                         "Send a message, or take the id of a checkpoint from the conversation's history: the steps of earlier "
                         "turns are dropped.",
                     ) from error
-                yield withheld(steps.shorten(chunk) if isinstance(steps, _StepsAlone) else chunk, whole=returned)
+                yield withheld(steps.pass_on(chunk) if isinstance(steps, _StepsAlone) else chunk, whole=returned)
 
     async def ainvoke(self, *arguments: Any, **options: Any) -> Any:
         given = arguments[0] if arguments else options.pop("input")
@@ -112,7 +112,7 @@ _TOLD_HERE: Final = "__guardian_events"
 Two underscores: LangGraph keeps such keys out of the metadata of checkpoints and traces.
 """
 _STEPS_ALONE: Final = "__guardian_steps"
-"""Under this key a `_StepsAlone`, if tasks are streamed without what they are given: most of a state for each of them."""
+"""Under this key stands a `_StepsAlone`, if tasks are streamed without what they are given: most of a state for each of them."""
 _RETURNED: Final = "__guardian_returned"
 """The same of a run that is not streamed: it returns the state that it ended in to whoever called it."""
 
@@ -127,8 +127,8 @@ class _StepsAlone:
     def __init__(self, on_end: Callable[[Json], None]) -> None:
         self._on_end = on_end
 
-    def shorten(self, chunk: Any) -> Any:
-        """Return a task's beginning without what it is given; note what a turn came to, which no stream shows in full."""
+    def pass_on(self, chunk: Any) -> Any:
+        """Tell what a turn came to, which no stream shows in full; return a task's beginning without what it is given."""
         if not _is_mapping(chunk):
             return chunk
         written = chunk.get("result")

@@ -33,7 +33,7 @@ class HeldWrites:
         self._waiting: dict[StepKey, list[tuple[list[Row], asyncio.Future[bool]]]] = {}
 
     async def hold(self, step: StepKey, rows: list[Row]) -> bool:
-        """Hold rows until `taken` stores them; return whether it did.
+        """Hold rows until `take` stores them; return whether it did.
 
         If nothing has taken them after a moment, or could not store them, the caller stores them.
         """
@@ -52,7 +52,7 @@ class HeldWrites:
         return False if nobody_took_it else await stored
 
     @contextmanager
-    def taken(self, step: StepKey) -> Generator[list[Row]]:
+    def take(self, step: StepKey) -> Generator[list[Row]]:
         """Take the rows that wait for a checkpoint, for a block that stores them with it."""
         held = self._waiting.pop(step, [])
         done = False

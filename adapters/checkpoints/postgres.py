@@ -241,7 +241,7 @@ class PruningPostgresSaver(AsyncPostgresSaver):
         known = get_checkpoint_metadata(config, metadata)
         begins = metadata.get("source") == "input" and not namespace and parent and known.get("run_id")
         rows = self._dump_blobs(thread, namespace, large, versions)
-        with self._held.taken(StepKey(thread, namespace, str(parent or ""))) as written:
+        with self._held.take(StepKey(thread, namespace, str(parent or ""))) as written:
             found = await self._put(
                 _PUT,
                 thread,

@@ -192,7 +192,7 @@ class PruningSqliteSaver(AsyncSqliteSaver):
         told = json.dumps(known, ensure_ascii=False).encode("utf-8", "ignore")
         step = (thread_id, namespace, checkpoint["id"], start, kind, value, told)
         begins = metadata.get("source") == "input" and not namespace and known.get("run_id")
-        with self._held.taken(StepKey(thread_id, namespace, start or "")) as rows:
+        with self._held.take(StepKey(thread_id, namespace, start or "")) as rows:
             if not await self._run(partial(_put, step, rows), writes=True):
                 raise later_step_error(thread_id)
         if begins and start:

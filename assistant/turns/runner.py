@@ -19,6 +19,7 @@ import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakValueDictionary
 
@@ -183,8 +184,7 @@ class TurnRunner:
             ThreadBusy: Another message of this conversation was not done within `wait_s`.
             ThreadError: The storage failed; nothing is lost.
         """
-        new = turn_id is None or isinstance(turn_id, NewId)
-        turn_id = uuid.uuid4().hex if turn_id is None else str(turn_id)
+        turn_id = NewId(uuid.uuid4().hex) if turn_id is None else turn_id
         check_id("conversation's", thread_id, MAX_STORED_ID_LENGTH)
         check_id("message's", turn_id)
         if not encodable(text):
@@ -198,14 +198,10 @@ class TurnRunner:
                 try:
                     async with self._hold(thread_id, first, min(slice_s, self._wait_s)):
                         held = True
-                        turn = None if new else await self._record(thread_id, turn_id, text)
-                        if turn is not None and turn.result is not None and not turn.lost:
-                            return turn.result
-                        asked = turn or (thread_id, turn_id, text)
-                        return await self._run(asked, context, on_event, on_earlier, admit, on_calls)
+                        return await self._run(thread_id, turn_id, text, context, on_event, on_earlier, admit, on_calls)
                 except _TakenOver:
                     # Another process finishes the turn: its result is this one's, too.
-                    new = False
+                    turn_id = str(turn_id)
                     continue
                 except ThreadBusy:
                     if held:
@@ -220,38 +216,40 @@ class TurnRunner:
 
     async def _run(
         self,
-        asked: Turn | tuple[str, str, str],
+        thread_id: str,
+        turn_id: str,
+        text: str,
         context: BaseModel | None,
         on_event: OnEvent | None,
         on_earlier: Callable[[Json], None] | None,
         admit: Admit | None,
         on_calls: OnCalls | None,
     ) -> Json:
-        """Run a turn while nobody else runs one of its conversation: one on record, or a new one by its ids and its text."""
+        """Run a turn while nobody else runs one of its conversation, unless another process has run it by now."""
+        turn = None if isinstance(turn_id, NewId) else await self._record(thread_id, turn_id, text)
+        if turn is not None and turn.result is not None and not turn.lost:
+            return turn.result
         if admit is not None:
             await admit()
-        if isinstance(asked, Turn) and not asked.lost:
-            return await self._go_on(asked, context, on_event, on_calls)
-
-        async def begin() -> Turn:
-            if isinstance(asked, Turn):
-                return await self.store.reopen(asked.thread_id, asked.turn_id)
-            return await self.store.begin(*asked, _as_json(context))
-
+        if turn is not None and not turn.lost:
+            return await self._go_on(turn, context, on_event, on_calls)
+        if turn is None:
+            begin = partial(self.store.begin, thread_id, str(turn_id), text, _as_json(context))
+        else:
+            begin = partial(self.store.reopen, thread_id, turn_id)
         try:
-            turn = await begin()
+            begun = await begin()
         except ThreadBusy:
             # The conversation has a half-finished turn: that one first.
-            thread_id = asked.thread_id if isinstance(asked, Turn) else asked[0]
             earlier = await self._finish_earlier(thread_id, context, on_event, on_calls)
             if earlier is not None and on_earlier is not None:
                 on_earlier(earlier)
             if earlier is not None and admit is not None:
                 await admit()  # that one cost, too
-            turn = await begin()
-        if isinstance(asked, Turn):
-            return await self._go_on(turn, context, on_event, on_calls)
-        return await self._finish(turn, context, on_event, on_calls, new=True)
+            begun = await begin()
+        if turn is None:
+            return await self._finish(begun, context, on_event, on_calls, new=True)
+        return await self._go_on(begun, context, on_event, on_calls)
 
     async def _go_on(
         self, turn: Turn, context: BaseModel | None, on_event: OnEvent | None, on_calls: OnCalls | None

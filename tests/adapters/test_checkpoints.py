@@ -226,6 +226,15 @@ async def test_pruning_touches_no_other_thread(file_saver: PruningSqliteSaver, p
     assert rows(path, every_row) == before
 
 
+def side_by_side(saver: Any, *nodes: Any) -> Any:
+    """Return a graph whose nodes run in one step."""
+    builder = StateGraph(Both)
+    for node in nodes:
+        builder.add_node(node.__name__, node)
+        builder.add_edge(START, node.__name__)
+    return builder.compile(checkpointer=saver)
+
+
 async def test_a_finished_node_of_a_broken_step_is_not_run_again_after_pruning(saver: Any) -> None:
     """The pending writes of a running turn survive the pruning that its own input set off."""
     runs: list[str] = []
@@ -242,11 +251,7 @@ async def test_a_finished_node_of_a_broken_step_is_not_run_again_after_pruning(s
         runs.append("shaky")
         return {"said": ["shaky"]}
 
-    builder = StateGraph(Both)
-    for name, node in (("steady", steady), ("shaky", shaky)):
-        builder.add_node(name, node)
-        builder.add_edge(START, name)
-    graph = builder.compile(checkpointer=saver)
+    graph = side_by_side(saver, steady, shaky)
     for text in ("one", "two"):
         await graph.ainvoke({"said": [text]}, turn(text), durability="sync")
     with pytest.raises(RuntimeError):
@@ -270,11 +275,7 @@ async def test_what_a_task_wrote_is_stored_while_another_task_of_its_step_runs(s
         await ended.wait()
         return {"said": ["slow"]}
 
-    builder = StateGraph(Both)
-    for name, node in (("quick", quick), ("slow", slow)):
-        builder.add_node(name, node)
-        builder.add_edge(START, name)
-    graph = builder.compile(checkpointer=saver)
+    graph = side_by_side(saver, quick, slow)
     running = asyncio.create_task(graph.ainvoke({"said": ["one"]}, turn("one"), durability="sync"))
     while not running.done():
         step = await saver.aget_tuple(place())
@@ -286,17 +287,40 @@ async def test_what_a_task_wrote_is_stored_while_another_task_of_its_step_runs(s
     assert sorted((await running)["said"]) == ["one", "quick", "slow"]
 
 
+async def test_what_a_task_wrote_is_stored_when_its_run_is_stopped(saver: Any) -> None:
+    """It is stored before the run has ended, and nothing comes after that: the conversation may be another's by then."""
+    ended = asyncio.Event()
+
+    async def quick(state: Both) -> dict:
+        asyncio.get_running_loop().call_soon(ended.set)
+        return {"said": ["quick"]}
+
+    async def slow(state: Both) -> dict:
+        await asyncio.sleep(60)
+        return {}
+
+    graph = side_by_side(saver, quick, slow)
+    running = asyncio.create_task(graph.ainvoke({"said": ["one"]}, turn("one"), durability="sync"))
+    await ended.wait()
+    await asyncio.sleep(0.01)  # within the moment for which writes are held
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    step = await saver.aget_tuple(place())
+    assert ["quick"] in [value for _, _, value in step.pending_writes]
+
+
 async def test_writes_whose_checkpoint_cannot_be_stored_are_stored_by_themselves() -> None:
     """A disk that is full, or a claim that is over, is told to both."""
     held = HeldWrites()
     step = StepKey("t", "", "1")
     waiting = asyncio.create_task(held.hold(step, [("a",)]))
     await asyncio.sleep(0)
-    with suppress(OSError), held.taken(step) as taken:
+    with suppress(OSError), held.take(step) as taken:
         assert taken == [("a",)]
         raise OSError("full")
     assert not await waiting
-    with held.taken(step) as taken:
+    with held.take(step) as taken:
         assert taken == []
 
 
