@@ -91,6 +91,8 @@ def proxy(name: str, servers: tuple[Serving, Serving], folder: Path) -> Generato
             yield f"http://127.0.0.1:{port}"
         finally:
             running.terminate()
+            running.wait(20)
+            print((folder / "said").read_text("utf-8"))  # noqa: T201  # pytest shows it where a test fails
 
 
 def wait_until_it_listens(port: int, running: subprocess.Popen[bytes], said: Path) -> None:
