@@ -135,7 +135,9 @@ def installed(wheel: Path) -> Place:
     (packages,) = venv.glob("lib/python*/site-packages")
     # A line of such a file adds a folder, but not what the files of that kind in it would: an editable install stays out.
     (packages / "theirs.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")
-    (packages / "sitecustomize.py").write_text(GUARD, "utf-8")
+    # Not as `sitecustomize`: Debian's Python has one of its own, which would be found first.
+    (packages / "_checkout_guard.py").write_text(GUARD, "utf-8")
+    (packages / "_checkout_guard.pth").write_text("import _checkout_guard\n", "utf-8")
     folder = wheel.parent / "elsewhere"
     folder.mkdir()
     return Place(venv, folder)

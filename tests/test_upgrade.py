@@ -30,6 +30,7 @@ from assistant.wiring.access import keys_of
 from assistant.wiring.documents import knowledge_base
 from assistant.wiring.hand_offs import hand_off_sink, outbox
 from contracts.result import StructuredAgentResult
+from tools.earlier_tree import extract
 
 PACKED: Final = Path(__file__).parent / "data" / "upgrade" / "84380ac.tar.xz"
 KEY: Final = "gk-" + "k" * 43
@@ -44,7 +45,7 @@ OTHERS: Final = "Show me the loans of another reader"
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("older")
     with tarfile.open(PACKED) as archive:
-        archive.extractall(folder, filter="data")
+        extract(archive, folder)
     return folder
 
 
