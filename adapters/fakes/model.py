@@ -193,9 +193,13 @@ def well_said(asked: ModelRequest) -> ModelReply:
 
 
 def plan_said(asked: ModelRequest, plan: dict[str, Any]) -> ModelReply:
-    """Return a plan in the requested form: as a call of the tool, or else as JSON text."""
+    """Return a plan in the requested form: as a call of the tool, or else as JSON text, whole or in the small form."""
     if asked.tools and asked.tool_choice != "none":
         return ModelReply(calls=(Call(PLAN_TOOL, dump(plan)),))
+    schema = object_of(object_of(object_of(asked.fields.get("response_format")).get("json_schema")).get("schema"))
+    fields = object_of(schema.get("properties"))
+    if "request" in fields:
+        plan = {name: value for name, value in {**plan, "request": "clear", "lookup": "none"}.items() if name in fields}
     return ModelReply(dump(plan))
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from contracts.enums import Language, RequestType, SGRAction
 from contracts.lookups import MOST_CALLS
@@ -34,6 +34,9 @@ _WORDS: Final = {"request_type": RequestType, "action": SGRAction, "answer_langu
 _LONGEST_ITEM: Final = 300
 _TAGGED: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 _TRAILING_COMMA: Final = re.compile(r",(\s*[}\]])")
+
+
+Form = TypeVar("Form", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,12 @@ def read_arguments(text: str) -> FilledPlan | InvalidPlan:
     empty list, the case of a word, commas before a closing bracket, and how a lookup's values are written. A score must
     be a number from 0 to 1.
     """
+    filled = fill(SGRPlanResult, text)
+    return filled if isinstance(filled, InvalidPlan) else FilledPlan(filled[0], clean(text), filled[1])
+
+
+def fill(form: type[Form], text: str) -> tuple[Form, tuple[str, ...]] | InvalidPlan:
+    """Return a form filled with a call's arguments, and the fields that were put right without asking."""
     raw = clean(text)
     try:
         value = _tolerant(text)
@@ -67,10 +76,9 @@ def read_arguments(text: str) -> FilledPlan | InvalidPlan:
         return InvalidPlan(raw, ("the arguments are not valid JSON",))
     if not isinstance(value, dict):
         return InvalidPlan(raw, ("the arguments are not a JSON object",))
-    given = cast("dict[str, Any]", value)
-    form, repaired = _put_right(given)
+    given, repaired = _put_right(cast("dict[str, Any]", value), form.model_fields)
     try:
-        return FilledPlan(SGRPlanResult.model_validate(form), raw, repaired)
+        return form.model_validate(given), repaired
     except ValidationError as error:
         return InvalidPlan(raw, tuple(_fault(entry) for entry in error.errors()[:8]))
 
@@ -101,13 +109,18 @@ def _tolerant(text: str) -> Any:
 def read_text(text: str) -> FilledPlan | InvalidPlan | None:
     """Read a plan from a reply's text: in tags of a tool call, in a fence, or bare; `None` if there is no plan."""
     best: InvalidPlan | None = None
-    for candidate in _candidates(text):
-        for arguments in _unwrap_arguments(candidate):
-            reading = read_arguments(arguments)
-            if isinstance(reading, FilledPlan):
-                return reading
-            best = best or reading
+    for arguments in find_arguments(text):
+        reading = read_arguments(arguments)
+        if isinstance(reading, FilledPlan):
+            return reading
+        best = best or reading
     return best
+
+
+def find_arguments(text: str) -> Iterator[str]:
+    """Yield what may be the arguments in a reply's text, as JSON."""
+    for candidate in _candidates(text):
+        yield from _unwrap_arguments(candidate)
 
 
 def _candidates(text: str) -> Iterator[str]:
@@ -135,8 +148,8 @@ def _unwrap_arguments(text: str) -> Iterator[str]:
         yield text
 
 
-def _put_right(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    form = {name: given[name] for name in SGRPlanResult.model_fields if name in given}
+def _put_right(given: Mapping[str, Any], names: Iterable[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    form = {name: given[name] for name in names if name in given}
     repaired: list[str] = []
     for name, value in list(form.items()):
         mended = _mend(name, value)
@@ -242,11 +255,16 @@ def _fault(entry: Any) -> str:
 
 @cache
 def plan_schema() -> dict[str, Any]:
-    """Return the plan as a JSON schema that every server accepts: no references, no defaults, all fields required.
+    """Return the plan as a JSON schema that every server accepts."""
+    return flat_schema(SGRPlanResult)
+
+
+def flat_schema(form: type[BaseModel]) -> dict[str, Any]:
+    """Return a form as a JSON schema without references and defaults.
 
     Providers with strict enforcement need every field to be required and no others; an absent value is `null`.
     """
-    whole = SGRPlanResult.model_json_schema()
+    whole = form.model_json_schema()
     definitions = whole.get("$defs", {})
     properties = {name: _field_schema(name, schema, definitions) for name, schema in whole["properties"].items()}
     return {

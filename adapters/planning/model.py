@@ -1,15 +1,16 @@
 """The model's planner: one planning exchange, in the most binding form that the server supports, else the offline plan.
 
-    named -> required -> auto -> json_schema -> one repair request -> the offline planner, `degraded`
+    named -> required -> auto -> json_schema -> one repair request -> small -> the offline planner, `degraded`
 
-The planner moves on to the next form if the server refuses one, or if the reply shows that it was ignored. It remembers
-by model and endpoint which form worked, and tries that one first from then on.
+The planner moves on to the next form if the server refuses one, or if the reply shows that it was ignored. A model that
+fills the whole plan in wrongly, and again after the repair request, gets the small form. The planner remembers by model
+and endpoint which form worked, and tries that one first from then on.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
@@ -18,12 +19,22 @@ from adapters.models.chat import Reply
 from adapters.models.exchange import AskedModel, ModelExchange, history_messages
 from adapters.models.memory import WireMemory
 from adapters.models.window import Parts
-from adapters.planning.form import FilledPlan, InvalidPlan, plan_schema, plan_tool, read_arguments, read_text
-from adapters.planning.prompt import repair_request, system_prompt
+from adapters.planning.form import (
+    FilledPlan,
+    InvalidPlan,
+    flat_schema,
+    plan_schema,
+    plan_tool,
+    read_arguments,
+    read_text,
+)
+from adapters.planning.prompt import repair_request, small_prompt, system_prompt
+from adapters.planning.small_form import offered_lookups, read_small, small_form
 from contracts.calls import ModelCall
 from contracts.decisions.planning import ToolBinding
 from contracts.enums import FaultKind
 from contracts.errors import PlanningFailed, ServerFault
+from contracts.lookups import Lookup
 from contracts.plan import PLAN_TOOL
 from contracts.ports import Planner, PlanReply, PlanRequest
 from language.truncation import bytes_of
@@ -42,6 +53,8 @@ class ToolForm(StrEnum):
     REQUIRED = "required"
     AUTO = "auto"
     JSON_SCHEMA = "json_schema"
+    SMALL = "small"
+    """JSON again, of few fields; what they leave open is the offline plan's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +67,16 @@ class Strategy:
     def __str__(self) -> str:
         return f"{self.form} strict" if self.strict else str(self.form)
 
-    def options(self, *, parallel: bool | None) -> dict[str, Any]:
-        """Return the options of the request, in addition to the messages."""
-        if self.form is ToolForm.JSON_SCHEMA:
-            schema: dict[str, Any] = {"name": PLAN_TOOL, "schema": plan_schema()}
+    def options(self, offered: Sequence[Lookup] = (), *, parallel: bool | None = None) -> dict[str, Any]:
+        """Return the options of the request, in addition to the messages.
+
+        Args:
+            offered: The lookups that the small form offers.
+            parallel: Whether several calls at once are allowed; `None`: it is not said.
+        """
+        if self.form in (ToolForm.JSON_SCHEMA, ToolForm.SMALL):
+            fields = plan_schema() if self.form is ToolForm.JSON_SCHEMA else flat_schema(small_form(offered))
+            schema: dict[str, Any] = {"name": PLAN_TOOL, "schema": fields}
             return {
                 "response_format": {
                     "type": "json_schema",
@@ -89,6 +108,7 @@ def fallback_chain(form: ToolForm | None = None, *, strict: bool | None = None) 
         Strategy(ToolForm.REQUIRED, strict=False),
         Strategy(ToolForm.AUTO, strict=False),
         Strategy(ToolForm.JSON_SCHEMA, strict=True),
+        Strategy(ToolForm.SMALL, strict=True),
     ]
 
 
@@ -133,11 +153,14 @@ class ModelPlanner:
             reply = await self._otherwise.plan(request)
             degraded = ("plan: DT-003 does not offer the tool", *reply.degraded)
             return PlanReply(reply.plan, reply.trace, degraded, reply.calls)
-        exchange = _PlanExchange(self._asked, request)
+        exchange = _PlanExchange(self._asked, request, self._otherwise)
         try:
             strategy, filled = await exchange.run(self._order())
         except ServerFault as fault:
             return await self._plan_otherwise(request, fault, exchange.made)
+        except PlanningFailed as error:
+            # The small form needs the offline plan.
+            raise PlanningFailed(error.message, error.way_out, calls=tuple(exchange.made), tried=True) from error
         await self._remember(str(strategy), refused=exchange.refused)
         trace: dict[str, object] = {
             "planner": NAME,
@@ -156,11 +179,11 @@ class ModelPlanner:
         for strategy in self._strategies:
             # Each form is tried, however late the others were.
             self._asked.model.breaker.settle(None)
-            exchange = _PlanExchange(self._asked, request)
+            exchange = _PlanExchange(self._asked, request, self._otherwise)
             began = time.monotonic()
             works = False
             try:
-                reading = exchange.reading_of(await exchange.ask(strategy))
+                reading = await exchange.reading_of(strategy, await exchange.ask(strategy))
             except ServerFault as fault:
                 result = fault.message
             else:
@@ -200,9 +223,12 @@ class ModelPlanner:
 class _PlanExchange(ModelExchange):
     """One planning exchange: at most one of its requests asks for a repair."""
 
-    def __init__(self, asked: AskedModel, request: PlanRequest) -> None:
+    def __init__(self, asked: AskedModel, request: PlanRequest, otherwise: Planner) -> None:
         super().__init__(asked)
         self._request = request
+        self._otherwise = otherwise
+        self._offered = offered_lookups(asked.profile.lookups, request.sources)
+        self._repaired = False
         self.refused = False
 
     async def run(self, strategies: Iterator[Strategy]) -> tuple[Strategy, FilledPlan]:
@@ -212,23 +238,35 @@ class _PlanExchange(ModelExchange):
             ServerFault: No strategy gave a plan.
         """
         last: ServerFault | None = None
+        whole = True
         for strategy in strategies:
+            small = strategy.form is ToolForm.SMALL
+            if not (whole or small):
+                continue
             try:
                 reply = await self.ask(strategy)
             except ServerFault as fault:
-                if fault.kind not in _NEXT_RUNG:
+                if fault.kind not in _NEXT_RUNG and (small or fault.kind is not FaultKind.TOO_LONG):
                     raise
                 self.refused = self.refused or fault.kind is FaultKind.BAD_REQUEST
+                # What has no room for the whole form has none for it under another name.
+                whole = whole and fault.kind is not FaultKind.TOO_LONG
                 last = fault
                 continue
-            match self.reading_of(reply):
-                case FilledPlan() as filled:
-                    return strategy, filled
-                case InvalidPlan() as misfilled:
-                    return strategy, await self._repair(strategy, misfilled)
-                case None:
-                    last = self.asked.fault(FaultKind.NOT_AS_ASKED, "it did not fill in the plan")
+            reading = await self.reading_of(strategy, reply)
+            if isinstance(reading, InvalidPlan) and not self._repaired:
+                reading = await self._repair(strategy, reading)
+            if isinstance(reading, FilledPlan):
+                return strategy, reading
+            last = self._misfilled(reading)
+            if small and self._repaired:
+                break
+            whole = whole and not self._repaired
         raise last or self.asked.fault(FaultKind.NOT_AS_ASKED, "there is no way of asking left")
+
+    def _misfilled(self, reading: InvalidPlan | None) -> ServerFault:
+        said = f"the plan could not be used ({'; '.join(reading.faults)})" if reading else "it did not fill in the plan"
+        return self.asked.fault(FaultKind.NOT_AS_ASKED, said)
 
     async def ask(self, strategy: Strategy, repair: str = "") -> Reply:
         """Send one request by one strategy, cut to the window.
@@ -255,9 +293,10 @@ class _PlanExchange(ModelExchange):
             # No room for more tokens: what was wrong is still that there were too few.
             raise (before if fault.kind is FaultKind.TOO_LONG else fault) from None
 
-    def reading_of(self, reply: Reply) -> FilledPlan | InvalidPlan | None:
+    async def reading_of(self, strategy: Strategy, reply: Reply) -> FilledPlan | InvalidPlan | None:
         """Return the plan in a reply; `None` if it holds no call and no form. The reply's record says which."""
-        reading = self._read(reply)
+        small = strategy.form is ToolForm.SMALL
+        reading = await self._read_small(reply) if small else self._read(reply)
         if not isinstance(reading, FilledPlan):
             kind = FaultKind.CUT_SHORT if reply.cut_short else FaultKind.NOT_AS_ASKED
             self.blame(kind)
@@ -284,23 +323,20 @@ class _PlanExchange(ModelExchange):
             return InvalidPlan(other.arguments, (f"the function is called {PLAN_TOOL}, not {other.name[:60]!r}",))
         return read_text(reply.text)
 
-    async def _repair(self, strategy: Strategy, misfilled: InvalidPlan) -> FilledPlan:
-        reading = self.reading_of(await self.ask(strategy, repair_request(misfilled.raw, misfilled.faults)))
-        if isinstance(reading, FilledPlan):
-            return reading
-        faults = reading.faults if isinstance(reading, InvalidPlan) else ("it did not fill in the plan",)
-        raise self.asked.fault(FaultKind.NOT_AS_ASKED, f"the plan could not be used ({'; '.join(faults)})")
+    async def _read_small(self, reply: Reply) -> FilledPlan | InvalidPlan | None:
+        offline = await self._otherwise.plan(self._request)
+        return read_small(reply.text, self._offered, offline.plan)
+
+    async def _repair(self, strategy: Strategy, misfilled: InvalidPlan) -> FilledPlan | InvalidPlan | None:
+        self._repaired = True
+        return await self.reading_of(
+            strategy, await self.ask(strategy, repair_request(misfilled.raw, misfilled.faults))
+        )
 
     async def _send(self, strategy: Strategy, repair: str, *, by_bytes: bool) -> Reply:
         asked, request = self.asked, self._request
-        options = strategy.options(parallel=asked.model.access.parallel_tool_calls)
-        system = system_prompt(
-            asked.profile,
-            request.moderation,
-            sources=request.sources,
-            clarifications=request.clarifications,
-            with_form=strategy.form is ToolForm.JSON_SCHEMA,
-        )
+        options = strategy.options(self._offered, parallel=asked.model.access.parallel_tool_calls)
+        system = self._system_prompt(strategy.form)
         # The schema is part of the prompt in every form: servers write it out for the model.
         fixed = bytes_of(system) + bytes_of(repair) + bytes_of(str(options))
         parts = Parts(fixed, request.message, request.history)
@@ -309,6 +345,18 @@ class _PlanExchange(ModelExchange):
             return _messages(system, fitting, repair)
 
         return await self.send(parts, messages, form=str(strategy), options=lambda: options, by_bytes=by_bytes)
+
+    def _system_prompt(self, form: ToolForm) -> str:
+        profile, request = self.asked.profile, self._request
+        if form is ToolForm.SMALL:
+            return small_prompt(profile.product, self._offered)
+        return system_prompt(
+            profile,
+            request.moderation,
+            sources=request.sources,
+            clarifications=request.clarifications,
+            with_form=form is ToolForm.JSON_SCHEMA,
+        )
 
 
 _NEXT_RUNG: Final = (FaultKind.BAD_REQUEST, FaultKind.EMPTY, FaultKind.NOT_AS_ASKED)

@@ -158,9 +158,11 @@ class ModelSettings(Group):
     answer_tokens: kinds.Whole = variable("GUARDIAN_ANSWER_TOKENS", 2000, least=100, most=200_000)(
         "Tokens a draft may take, reasoning included.", "Токены на черновик вместе с рассуждением."
     )
-    tool_form: Literal["probe", "named", "required", "auto", "json_schema"] = variable("GUARDIAN_TOOL_FORM", "probe")(
-        "How the plan is asked for: probe, named, required, auto or json_schema.",
-        "Как запрашивается план: probe, named, required, auto или json_schema.",
+    tool_form: Literal["probe", "named", "required", "auto", "json_schema", "small"] = variable(
+        "GUARDIAN_TOOL_FORM", "probe"
+    )(
+        "How the plan is asked for: probe, named, required, auto, json_schema or small.",
+        "Как запрашивается план: probe, named, required, auto, json_schema или small.",
     )
     tool_strict: Literal["probe", "true", "false"] = variable("GUARDIAN_TOOL_STRICT", "probe")(
         "Whether the server enforces the plan's schema: probe, true or false.",

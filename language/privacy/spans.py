@@ -41,7 +41,7 @@ _MIXED: Final = re.compile(
     r"[A-Za-z](?:[\d_]*[\u0370-\u04ff]|(?<=[\u0370-\u04ff].)|(?<=[\u0370-\u04ff][\d_].)|(?<=[\u0370-\u04ff][\d_]{2}.))"
 )
 _WORD: Final = re.compile(r"\w+")
-_GONE: Final = re.compile(f"{INVISIBLE.pattern}|(?<=[A-Za-z])[\u0300-\u036f]+")
+_GONE: Final = re.compile(f"{INVISIBLE.pattern}+|(?<=[A-Za-z])[\u0300-\u036f]+")
 _MAY_GO: Final = re.compile(f"{INVISIBLE.pattern[:-1]}\u0300-\u036f]")
 _UNICODE: Final = re.compile(r"\\u((?![dD][89a-fA-F])[0-9a-fA-F]{4})")
 _UNBROKEN: Final = re.compile(r"\S+")

@@ -352,9 +352,9 @@ def test_every_way_of_asking_for_a_plan_is_tried_and_told(desk: Desk, models: Fa
     code, found = said_of_models(with_models(desk, models.url))
     assert code == 0, found
     seen = [(finding["what"], finding["ok"], finding["seen"]) for finding in found]
-    assert [what for what, _, _ in seen] == ["moderation", "planner", "drafter", *["plan"] * 6, *["draft"] * 3]
+    assert [what for what, _, _ in seen] == ["moderation", "planner", "drafter", *["plan"] * 7, *["draft"] * 3]
     assert all("window 9,000" in text for what, _, text in seen if what in ("planner", "drafter"))
-    assert [ok for what, ok, _ in seen if what == "plan"] == [False, False, False, True, True, True]
+    assert [ok for what, ok, _ in seen if what == "plan"] == [False, False, False, True, True, True, True]
     assert [text for what, _, text in seen if what == "plan"][-1] == "asked for as: auto"
     # The next turn begins with the form that worked.
     models.clear()

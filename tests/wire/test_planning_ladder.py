@@ -28,7 +28,7 @@ from tests.support.wire.server_process import FakeServer
 
 NOT_THAT = {"status": 400, "json": {"error": {"message": "tool_choice is not supported"}}}
 PROSE = {"text": "I would be glad to help you with your kettle!"}
-LADDER = ["named strict", "named", "required", "auto", "json_schema strict"]
+LADDER = ["named strict", "named", "required", "auto", "json_schema strict", "small strict"]
 GOOD: dict[str, Any] = plan(user_intent="MODEL").model_dump(mode="json")
 
 
@@ -186,7 +186,7 @@ DOWN: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
         + when("auto", reply={"text": f"<tool_call>{json.dumps({'name': PLAN_TOOL, 'arguments': GOOD})}</tool_call>"}),
         LADDER[:4],
     ),
-    "knows no tools": (when("named", "required", "auto", reply=NOT_THAT), LADDER),
+    "knows no tools": (when("named", "required", "auto", reply=NOT_THAT), LADDER[:5]),
     "has nobody who serves tools": (
         when(
             "named",
@@ -194,7 +194,7 @@ DOWN: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
             "auto",
             reply={"status": 404, "json": {"error": {"message": "No endpoints support tool use"}}},
         ),
-        LADDER,
+        LADDER[:5],
     ),
 }
 
@@ -237,7 +237,7 @@ async def test_no_rung_is_tried_twice(server: FakeServer) -> None:
     memory = WireMemory()
     await planned(server, when("named", reply=NOT_THAT), memory)
     reply = await planned(server, when("named", "required", "auto", "none", reply=PROSE), memory)
-    assert forms(reply) == ["required", "named strict", "named", "auto", "json_schema strict"]
+    assert forms(reply) == ["required", "named strict", "named", "auto", "json_schema strict", "small strict"]
     assert reply.plan == OFFLINE
     assert reply.degraded[0].startswith(f"plan: The model '{MODEL}'")
 
@@ -261,6 +261,7 @@ SETTINGS = {
     ("required", "true"): ["required strict"],
     ("json_schema", "false"): ["json_schema"],
     ("auto", "false"): ["auto"],
+    ("small", "true"): ["small strict"],
 }
 
 
@@ -304,9 +305,9 @@ async def test_a_probe_tries_every_rung_and_remembers_the_first_that_works(serve
         server.clear()
         assert forms(await planner.plan(ASKED)) == ["required"]
     assert [str(each.strategy) for each in tried] == LADDER
-    assert [each.works for each in tried] == [False, False, True, False, True]
+    assert [each.works for each in tried] == [False, False, True, False, True, True]
     assert [each.result.partition(",")[0].partition(":")[0] for each in tried] == [
-        "ignored", "ignored", "works", "filled in wrongly", "works",
+        "ignored", "ignored", "works", "filled in wrongly", "works", "works",
     ]  # fmt: skip
 
 
@@ -343,12 +344,34 @@ async def test_a_form_that_was_filled_in_wrongly_is_asked_for_once_more(
     assert [part in asked for part in quoted] == [True] * len(quoted)
 
 
-async def test_a_form_is_asked_for_once_more_at_most(server: FakeServer) -> None:
-    """Wrong twice is given up, whatever other rungs there were: the offline plan, with the faults in its note."""
-    reply = await planned(server, [{"reply": {"plan": {"spam_score": 1.7}}}])
-    assert len(asked_of(server)) == len(reply.calls) == 2
+async def test_a_model_that_fills_the_whole_form_in_wrongly_twice_gets_the_small_one(server: FakeServer) -> None:
+    """No other way of asking for the whole form is tried; what the small one does not ask for is the offline plan's."""
+    memory = WireMemory()
+    script = when("named", "required", "auto", reply={"plan": {"spam_score": 1.7}})
+    reply = await planned(server, script, memory)
+    assert forms(reply) == [LADDER[0], LADDER[0], LADDER[-1]]
+    assert (reply.trace["form"], reply.degraded) == (LADDER[-1], ())
+    assert reply.plan.user_intent.endswith(ASKED.message)
+    assert reply.plan == OFFLINE.model_copy(
+        update={"user_intent": reply.plan.user_intent, "subqueries": reply.plan.subqueries}
+    )
+    server.clear()
+    assert forms(await planned(server, script, memory)) == LADDER[-1:]
+
+
+async def test_a_window_too_small_for_the_whole_form_may_do_for_the_small_one(server: FakeServer) -> None:
+    """The small form takes a third of the tokens; of the whole one, nothing is sent."""
+    reply = await planned(server, window=1000)
+    assert forms(reply) == LADDER[-1:]
+    assert not reply.degraded
+
+
+async def test_a_small_form_filled_in_wrongly_too_is_given_up(server: FakeServer) -> None:
+    """There is one repair in a plan: the offline plan comes, with the last faults in its note."""
+    reply = await planned(server, [{"reply": {"text": json.dumps({**GOOD, "spam_score": 1.7, "request": 0.9})}}])
+    assert forms(reply) == [LADDER[0], LADDER[0], LADDER[-1]]
     assert reply.plan == OFFLINE
-    assert "spam_score: " in reply.degraded[0]
+    assert "request: " in reply.degraded[0]
 
 
 async def test_a_form_wrong_on_a_lower_rung_is_repaired_there(server: FakeServer) -> None:
@@ -388,15 +411,22 @@ async def test_everything_shares_one_deadline(server: FakeServer) -> None:
     assert reply.plan == OFFLINE
 
 
-async def test_where_nobody_can_plan_the_error_says_what_was_asked(server: FakeServer) -> None:
+@pytest.mark.parametrize(
+    ("reply", "faults"),
+    [({"status": 503}, ["server_error"] * 2), ({"plan": {"spam_score": 1.7}}, ["not_as_asked"] * 2 + [""])],
+    ids=["no model", "a small form, which needs the offline plan"],
+)
+async def test_where_nobody_can_plan_the_error_says_what_was_asked(
+    server: FakeServer, reply: dict[str, Any], faults: list[str]
+) -> None:
     """The offline planner's words, with the model's calls, and marked as tried: no node tries again."""
-    server.script([{"reply": {"status": 503}}])
+    server.script([{"reply": reply}])
     async with bench(server, max_retries=1) as made:
         planner = made.planner(otherwise=FakePlanner([PlanningFailed("The index is away.", "Index again.")]))
         with pytest.raises(PlanningFailed, match="The index is away") as caught:
             await planner.plan(ASKED)
     assert caught.value.tried
-    assert [call.fault for call in caught.value.calls] == ["server_error"] * 2
+    assert [call.fault for call in caught.value.calls] == faults
 
 
 async def test_an_offline_plan_keeps_its_own_trace_and_notes(server: FakeServer) -> None:

@@ -212,6 +212,8 @@ def became(case: Case, played: Played, requests: Sequence[Request]) -> str:
         return "degraded"
     if len(played.calls) == 1:
         return "read" if _is_as_said(case, played.taken, requests[0]) else "repaired"
+    if played.calls[-1].form.startswith("small"):
+        return "small form"
     first, second = played.calls[:2]
     if first.form != second.form:
         return "next form"
