@@ -210,19 +210,21 @@ def retrieval_part(task: Task, folder: Path) -> str:
 
 
 def models_part(task: Task, folder: Path) -> str:
-    """Judge kept drafts of a small real model, and ask the configured model if that is wanted."""
-    from evals import drafts, models
+    """Judge kept drafts of a small real model, ask scripted models, and the configured model if that is wanted."""
+    from evals import drafts, models, scripted
 
     cases = complete_drafts(judging.draft_cases(task.cases))
     judged = asyncio.run(drafts.judge(cases, passages(MODEL_PASSAGES), load_profile("handbook")))
+    questions = [case for case in turns.turn_cases(read_cases(models.QUESTIONS)) if not case.held_back]
     asked: list[str] = []
     if task.models:
-        questions = [case for case in turns.turn_cases(read_cases(models.QUESTIONS)) if not case.held_back]
         asked = ["### The configured model beside none", *models.ask_beside(questions, folder, task.questions)]
     return _join(
         "## Language models",
         _describe_run(task, f"{len(cases)} drafts of SmolLM2-135M-Instruct (Q4) over passages of the handbook"),
         *models.kept_section(judged),
+        "### Scripted models beside none",
+        *scripted.ask_scripted(questions, folder / "scripted", task.questions),
         *asked,
     )
 

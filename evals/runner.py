@@ -36,17 +36,18 @@ class CaseResult:
     result: StructuredAgentResult
 
 
-def handbook(folder: Path, *, with_models: bool = False) -> Deployment:
+def handbook(folder: Path, *, with_models: bool = False, models: Mapping[str, str] | None = None) -> Deployment:
     """Index the bundled handbook into an empty folder and return its deployment, independent of the current profile.
 
     Args:
         folder: Empty.
         with_models: Whether the models that the environment names plan and draft, too.
+        models: Settings of a model in their place.
     """
     of_models = {variable.name for variable in map(Variable.of, ModelSettings.model_fields.values())}
     taken = {"GUARDIAN_EMBEDDER", "GUARDIAN_RERANKER", *(of_models if with_models else ())}
     given = {name: value for name, value in os.environ.items() if name in taken}
-    deployed = deployment("handbook", {**given, "GUARDIAN_DATA_DIR": str(folder)})
+    deployed = deployment("handbook", {**given, **(models or {}), "GUARDIAN_DATA_DIR": str(folder)})
     index(deployed, profile_folders(deployed))
     return deployed
 

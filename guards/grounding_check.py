@@ -38,6 +38,7 @@ from language.figures.values import code_parts, values
 from language.markup import in_markdown
 from language.names import is_gloss, is_translated, names_missing, names_of_nobody
 from language.patterns import read_wording
+from language.sentences import sentences
 from language.truncation import in_short
 from language.words import stems, tokens
 
@@ -89,8 +90,11 @@ def check_grounding(  # noqa: PLR0913  # each says something else of the one dra
     ]
     if response_format is not ResponseFormat.JSON:
         judged += _titles(draft, evidence, " ".join((question, *sections)), judged)
-    if not any(_rests(one.finding) for one in judged) and not any(one.uncited for one in judged):
-        # "Unlimited" answers, and a heading of one word may: whoever reads it takes it for a fact. A bare mark does not.
+    asked = [tokens(sentence) for sentence in (question, *sentences(question))]
+    says = any(_rests(one.finding) and not _asks(one.finding.text, asked) for one in judged)
+    if not says and not any(one.uncited for one in judged):
+        # "Unlimited" answers, and a heading of one word may: whoever reads it takes it for a fact. A bare mark does not,
+        # and neither does a question, such as the user's own with a citation behind it.
         whole = ClaimFinding(text=draft, end=len(draft), status=ClaimStatus.UNCITED)
         judged.append(_JudgedClaim(whole, uncited=(in_short(draft),)))
     faults = {
@@ -309,6 +313,22 @@ _as_tables = lru_cache(maxsize=256)(in_markdown)
 
 def _rests(finding: ClaimFinding) -> bool:
     return bool(finding.cites) and bool(tokens(without_citations(finding.text)))
+
+
+_ASKS: Final = frozenset(map(fold, _WORDING.words("asks")))
+_ASKS_WITHIN: Final = frozenset(_WORDING.words("asks_within"))
+
+
+def _asks(claim: str, asked: Sequence[Sequence[str]]) -> bool:
+    """Whether a claim only asks: it ends with a question mark, or repeats a question of the user's word for word.
+
+    A user may ask in the order of a statement ("The key is kept here?"); its words may then be an answer.
+    """
+    said = without_citations(claim).strip(" .!…*_~\"'»”)\n")
+    words = tokens(said)
+    return said.endswith("?") or (
+        list(words) in asked and bool(words) and (words[0] in _ASKS or not _ASKS_WITHIN.isdisjoint(words))
+    )
 
 
 def _share(claim: str, cited: Sequence[ReadPassage]) -> float:

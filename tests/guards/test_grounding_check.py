@@ -73,6 +73,35 @@ def test_an_answer_that_cites_nothing_fails_however_short(draft: str, quoted: st
     assert RequiredAction.ADD_EVIDENCE_REFERENCES in finding.actions
 
 
+@pytest.mark.parametrize(
+    ("question", "draft", "answers"),
+    [
+        ("Where is the kettle?", "Where is the kettle? [1].", False),
+        ("where is the kettle", "Where is the kettle [1].", False),
+        ("Is the kettle in the kitchen?", "Is the kettle in the kitchen [1]?", False),
+        ("Где стоит чайник", "Где стоит чайник [1].", False),
+        ("Можно ли кипятить чайник", "Можно ли кипятить чайник [1].", False),
+        ("Hello. Where is the kettle? Thanks!", "Where is the kettle [1].", False),
+        ("Where is the kettle?", "Where is the kettle? The kettle is in the kitchen [1].", True),
+        ("The kettle is in the kitchen?", "The kettle is in the kitchen [1].", True),
+        ("Чайник стоит на кухне?", "Чайник стоит на кухне [1].", True),
+    ],
+)
+def test_a_question_with_a_citation_answers_nothing(question: str, draft: str, answers: bool) -> None:
+    """Nor does the user's own, word for word; in the order of a statement, its words may be the answer."""
+    finding = check_grounding(
+        draft,
+        evidence(
+            "The kettle is in the kitchen. Where is the kettle? Чайник стоит на кухне. Где стоит чайник? Можно ли кипятить чайник?"
+        ),
+        request_type=RequestType.KNOWLEDGE_QA,
+        kind=DraftKind.ANSWER,
+        question=question,
+    )
+    assert (finding.status is CheckStatus.OK) is answers
+    assert answers or finding.reasons[0].name == "claim_without_citation"
+
+
 def test_a_question_may_not_bring_a_fact_along() -> None:
     """What names a number is a claim, whatever mark it ends on (regression)."""
     finding = check(
