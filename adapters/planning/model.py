@@ -171,6 +171,8 @@ class ModelPlanner:
             "raw": filled.raw,
             "repaired": list(filled.repaired),
         }
+        if exchange.offline and strategy.form is ToolForm.SMALL:
+            return PlanReply(filled.plan, trace, exchange.offline.degraded, (*exchange.made, *exchange.offline.calls))
         return PlanReply(filled.plan, trace, calls=tuple(exchange.made))
 
     async def probe(self, request: PlanRequest) -> list[StrategyProbe]:
@@ -229,6 +231,7 @@ class _PlanExchange(ModelExchange):
         self._otherwise = otherwise
         self._offered = offered_lookups(asked.profile.lookups, request.sources)
         self._repaired = False
+        self.offline: PlanReply | None = None
         self.refused = False
 
     async def run(self, strategies: Iterator[Strategy]) -> tuple[Strategy, FilledPlan]:
@@ -324,8 +327,8 @@ class _PlanExchange(ModelExchange):
         return read_text(reply.text)
 
     async def _read_small(self, reply: Reply) -> FilledPlan | InvalidPlan | None:
-        offline = await self._otherwise.plan(self._request)
-        return read_small(reply.text, self._offered, offline.plan)
+        self.offline = self.offline or await self._otherwise.plan(self._request)
+        return read_small(reply.text, self._offered, self.offline.plan)
 
     async def _repair(self, strategy: Strategy, misfilled: InvalidPlan) -> FilledPlan | InvalidPlan | None:
         self._repaired = True

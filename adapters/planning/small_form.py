@@ -77,6 +77,7 @@ def offered_lookups(lookups: Iterable[Lookup], sources: Collection[Source] | Non
         lookup
         for lookup in lookups
         if (sources is None or lookup.source in sources)
+        and lookup.name != NO_LOOKUP
         and all(argument.default is not None for argument in lookup.arguments)
     ]
 

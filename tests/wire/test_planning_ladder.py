@@ -359,6 +359,22 @@ async def test_a_model_that_fills_the_whole_form_in_wrongly_twice_gets_the_small
     assert forms(await planned(server, script, memory)) == LADDER[-1:]
 
 
+class Unsure:
+    """A planner without its index."""
+
+    async def plan(self, request: PlanRequest) -> PlanReply:
+        return PlanReply(OFFLINE, {}, ("plan: the index was not asked",))
+
+
+async def test_what_the_offline_plan_could_not_check_is_told_with_a_small_form(server: FakeServer) -> None:
+    """The small form is completed by it, and so are its notes."""
+    server.options(strict=True)
+    async with bench(server) as made:
+        planner = made.planner(otherwise=Unsure(), rungs=fallback_chain(ToolForm.SMALL, strict=True))
+        reply = await planner.plan(ASKED)
+    assert (reply.trace["form"], reply.degraded) == (LADDER[-1], ("plan: the index was not asked",))
+
+
 async def test_a_window_too_small_for_the_whole_form_may_do_for_the_small_one(server: FakeServer) -> None:
     """The small form takes a third of the tokens; of the whole one, nothing is sent."""
     reply = await planned(server, window=1000)

@@ -107,7 +107,8 @@ def test_an_intent_that_loses_the_request_is_left_to_the_offline_plan() -> None:
 
 def test_only_lookups_of_the_role_that_need_no_values_are_offered() -> None:
     """By name, in the schema and in the prompt; without any, the form has three fields and the prompt does not speak of them."""
-    assert offered_lookups([LOANS, OF_A_SHELF], None) == [LOANS]
+    named_none = LOANS.model_copy(update={"name": "none"})
+    assert offered_lookups([LOANS, OF_A_SHELF, named_none], None) == [LOANS]
     assert offered_lookups([LOANS], {Source.DOC}) == []
     fields = flat_schema(small_form([LOANS]))["properties"]
     assert fields["lookup"]["enum"] == ["none", LOANS.name]
