@@ -48,5 +48,5 @@ def passages(root: Path, path: Path, language: Language) -> Iterator[EvidenceIte
 
 
 def as_line(item: EvidenceItem) -> str:
-    """Return a passage as one line of JSON, without empty values, and without line numbers, which no check reads."""
-    return item.model_dump_json(exclude={"lines"}, exclude_defaults=True)
+    """Return a passage as one line of JSON, without empty values, and without what no check reads."""
+    return item.model_dump_json(exclude={"lines", "updated", "kb_id"}, exclude_defaults=True)

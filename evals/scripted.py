@@ -82,13 +82,7 @@ with a refusal: after a violation of policy, no other draft is made, so nothing 
 
 
 def ask_scripted(cases: Sequence[TurnCase], folder: Path, most: int | None) -> list[str]:
-    """Ask the handbook's questions without a model and with each scripted one; return the table.
-
-    Args:
-        cases: Those with labelled pages are asked.
-        folder: An empty folder.
-        most: At most so many questions, evenly over the file.
-    """
+    """Ask those cases that have labelled pages, at most so many, without a model and with each; return the table."""
     asking = [case for case in cases if case.asks]
     count = min(most or MOST, len(asking))
     chosen = [asking[place * len(asking) // count] for place in range(count)]

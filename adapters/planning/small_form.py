@@ -1,8 +1,7 @@
 """The small form of a plan, for models that cannot fill in `SGRPlanResult`: few fields, and words instead of scores.
 
 What the form does not ask for is the offline plan's. A word becomes a figure before the plan is validated; any other
-word, or a figure, is asked for again. So are queries that have lost what the offline plan searches for: SmolLM2, of 135
-million parameters, searched for "clear", "unclear" and "spam".
+word, or a figure, is asked for again. So are queries that have lost what the offline plan searches for.
 """
 
 from __future__ import annotations
@@ -67,12 +66,7 @@ class SmallPlan(BaseModel):
 
 
 def offered_lookups(lookups: Iterable[Lookup], sources: Collection[Source] | None) -> list[Lookup]:
-    """Return the lookups that a small form offers: those that the role may use, and that need no values.
-
-    Args:
-        lookups: The profile's.
-        sources: The kinds of sources that the user may use; `None` for all.
-    """
+    """Return the lookups that a small form offers: those that the role may use, and that need no values."""
     return [
         lookup
         for lookup in lookups
@@ -93,13 +87,7 @@ def small_form(offered: Sequence[Lookup]) -> type[SmallPlan]:
 
 
 def read_small(text: str, offered: Sequence[Lookup], offline: SGRPlanResult) -> FilledPlan | InvalidPlan | None:
-    """Return the offline plan with what a reply's small form says; `None` if the reply holds no form.
-
-    Args:
-        text: The reply.
-        offered: The lookups that the form offered.
-        offline: The plan of the same request without a model.
-    """
+    """Return the offline plan with what a reply's small form says; `None` if the reply holds no form."""
     form = small_form(offered)
     invalid: InvalidPlan | None = None
     for arguments in find_arguments(text):
