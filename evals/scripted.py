@@ -1,7 +1,6 @@
 """Turns with scripted models beside turns without: whatever a model writes, it must not make the assistant worse.
 
-The models are scripts on loopback (`adapters.fakes.server`). A good one arranges sentences of the evidence, or quotes what
-comes first in it. The others are silent, loop, echo the question, or obey a page that tells them what to write.
+The models are scripts on loopback (`adapters.fakes.server`).
 """
 
 from __future__ import annotations
@@ -41,14 +40,7 @@ _HEAD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ScriptedModel:
-    """A scripted model.
-
-    Attributes:
-        name: What it does.
-        text: What it writes as each draft; `{question}` is the question. `None`: what a well-behaved model writes.
-        settings: Run settings of its turns.
-        plans: Whether it plans well; else it writes into its plans what it writes as drafts.
-    """
+    """A scripted model: what it writes as each draft (`None`: what a good one does), and into its plans unless it `plans`."""
 
     name: str
     text: str | None = None

@@ -1,9 +1,14 @@
 """Reader, checker and player of the scripted server's scripts: which request gets which reply.
 
-`guardian fake-model --help` shows a script. Of `when`, all must fit; without `path` a step is only for requests that ask
+    [
+      {"when": {"purpose": "draft"}, "times": 1, "reply": {"status": 429}}
+    ]
+
+Of `when` (purpose, path, contains, tool_choice, attempt), all must fit; without `path` a step is only for requests that ask
 a model. `attempt` is the so-many-th request, from 1, that fits the rest. `times`: how many requests the step decides.
 
-An empty `reply` is a well-behaved model's. `plan`: fields that differ from a valid plan's. `finish_reason`, `usage` and
+An empty `reply` is a well-behaved model's. Others have status, headers, content_type; body, json, sse; text, call, calls,
+reasoning; delay_headers_s, delay_body_s. `plan`: fields that differ from a valid plan's. `finish_reason`, `usage` and
 `choices` may be `null`. `drip_s`: seconds after each byte. `hang`: never answer. `reset`: reset the connection, after
 `cut_at` bytes if both are there; `cut_at` alone tells the right length and closes after so many bytes.
 

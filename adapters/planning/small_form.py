@@ -109,10 +109,7 @@ def _keeps_request(queries: Sequence[str], offline: Sequence[str]) -> bool:
 
 
 def complete(small: SmallPlan, offline: SGRPlanResult) -> SGRPlanResult:
-    """Return the offline plan with what a small form says.
-
-    A small model may judge badly. So it can only add doubt: "clear" raises no confidence, and lowers no score of spam.
-    """
+    """Return the offline plan with what a small form says; a small model may judge badly, so it can only add doubt."""
     changed: dict[str, Any] = {"subqueries": small.subqueries}
     if _keeps_request([small.user_intent], offline.subqueries):
         changed["user_intent"] = small.user_intent
