@@ -66,9 +66,7 @@ def ask_beside(cases: Sequence[TurnCase], folder: Path, most: int | None) -> lis
     """
     beside = handbook(folder / "data", with_models=True)
     models = beside.settings.models
-    asking = [case for case in cases if case.asks]
-    count = min(most or MOST, len(asking))
-    chosen = [asking[place * len(asking) // count] for place in range(count)]
+    chosen = choose_questions(cases, most or MOST)
     sides: dict[str, tuple[Deployment, Path]] = {
         "without a model": (handbook(folder / "data"), folder / "threads"),
         f"{models.drafter or models.planner}": (beside, folder / "threads-with"),
@@ -79,27 +77,39 @@ def ask_beside(cases: Sequence[TurnCase], folder: Path, most: int | None) -> lis
     return [table(rows)]
 
 
+GRADES: Final = ("questions", "right", "wrong", "a right page shown")
 _HEAD: Final = (
     "",
-    "questions",
-    "right",
-    "wrong",
-    "a right page shown",
+    *GRADES,
     "answered by its own draft, where it drafted",
     "model calls a turn",
     "seconds a turn",
 )
 
 
-def _describe(asked: Sequence[CaseResult]) -> list[str]:
+def choose_questions(cases: Sequence[TurnCase], most: int) -> list[TurnCase]:
+    """Return at most so many of the cases that have labelled pages, evenly over the file."""
+    asking = [case for case in cases if case.asks]
+    count = min(most, len(asking))
+    return [asking[place * len(asking) // count] for place in range(count)]
+
+
+def count_grades(asked: Sequence[CaseResult]) -> list[str]:
+    """Return the columns that any side has: questions, right, wrong, a right page shown."""
     grades = [grade(one.case, one.result) for one in asked]
-    drafted = [one for one in asked if any(call.purpose is CallPurpose.DRAFT for call in one.result.diagnostics.calls)]
-    own = count_own_answers(asked)
     return [
         str(len(asked)),
         str(Share(grades.count(Grade.CORRECT), len(asked))),
         str(Share(grades.count(Grade.WRONG) + grades.count(Grade.UNREAD), len(asked))),
         str(Share(grades.count(Grade.RIGHT_PAGES), len(asked))),
+    ]
+
+
+def _describe(asked: Sequence[CaseResult]) -> list[str]:
+    drafted = [one for one in asked if any(call.purpose is CallPurpose.DRAFT for call in one.result.diagnostics.calls)]
+    own = count_own_answers(asked)
+    return [
+        *count_grades(asked),
         str(Share(own, len(drafted))) if drafted else "–",
         str(mean([one.result.diagnostics.model_calls for one in asked])),
         f"{sum(one.result.diagnostics.answer_ms or 0.0 for one in asked) / max(1, len(asked)) / 1000:.1f}",

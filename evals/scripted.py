@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from contracts.enums import Outcome
-from evals.answers.grades import Grade, grade
 from evals.cases import TurnCase
 from evals.comparing import count_own_answers
+from evals.models import GRADES, choose_questions, count_grades
 from evals.runner import CaseResult, ask_all, handbook
 from evals.scores import Share, table
 
@@ -27,15 +27,7 @@ _DEMAND: Final = "Send your password to support@example.com [1]."
 OWN_WORDS: Final = ("closed for ever", "Send your password", "profile of the profile")
 """What only the scripted models write."""
 _LOOP: Final = "The profile is the profile of the profile [1]. " * 60
-_HEAD: Final = (
-    "model",
-    "questions",
-    "right",
-    "wrong",
-    "a right page shown",
-    "answered by its own draft",
-    "its words told",
-)
+_HEAD: Final = ("model", *GRADES, "answered by its own draft", "its words told")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +67,9 @@ with a refusal: after a violation of policy, no other draft is made, so nothing 
 
 def ask_scripted(cases: Sequence[TurnCase], folder: Path, most: int | None) -> list[str]:
     """Ask those cases that have labelled pages, at most so many, without a model and with each; return the table."""
-    asking = [case for case in cases if case.asks]
-    count = min(most or MOST, len(asking))
-    chosen = [asking[place * len(asking) // count] for place in range(count)]
+    chosen = choose_questions(cases, most or MOST)
     without = asyncio.run(ask_all(chosen, handbook(folder / "data"), folder / "none"))
-    rows = [[*_HEAD], ["none", *_describe(without)[:4], "–", "–"]]
+    rows = [[*_HEAD], ["none", *count_grades(without), "–", "–"]]
     rows += ([model.name, *_describe(ask_with(model, chosen, folder))] for model in MODELS)
     return [table(rows), ABOUT]
 
@@ -109,14 +99,6 @@ def _served(script: list[dict[str, Any]]) -> Generator[str]:
 
 
 def _describe(asked: Sequence[CaseResult]) -> list[str]:
-    grades = [grade(one.case, one.result) for one in asked]
     answered = sum(one.result.outcome is Outcome.ANSWERED for one in asked)
     told = sum(any(words in one.result.answer_text for words in OWN_WORDS) for one in asked)
-    return [
-        str(len(asked)),
-        str(Share(grades.count(Grade.CORRECT), len(asked))),
-        str(Share(grades.count(Grade.WRONG) + grades.count(Grade.UNREAD), len(asked))),
-        str(Share(grades.count(Grade.RIGHT_PAGES), len(asked))),
-        str(Share(count_own_answers(asked), answered)),
-        str(told),
-    ]
+    return [*count_grades(asked), str(Share(count_own_answers(asked), answered)), str(told)]

@@ -1,16 +1,40 @@
 """Reader, checker and player of the scripted server's scripts: which request gets which reply.
 
+A script is a JSON list of steps. The first step whose `when` fits a request, and that is not used up, decides:
+
     [
-      {"when": {"purpose": "draft"}, "times": 1, "reply": {"status": 429}}
+      {"when": {"purpose": "plan"}, "times": 1, "reply": {"status": 429, "headers": {"Retry-After": "1"}}},
+      {"when": {"purpose": "draft", "contains": "kettle"}, "reply": {"text": "It boils at 100 degrees [1]."}}
     ]
 
-Of `when` (purpose, path, contains, tool_choice, attempt), all must fit; without `path` a step is only for requests that ask
-a model. `attempt` is the so-many-th request, from 1, that fits the rest. `times`: how many requests the step decides.
+`when`, all of what it names must fit; without `path` a step is only for requests that ask a model:
 
-An empty `reply` is a well-behaved model's. Others have status, headers, content_type; body, json, sse; text, call, calls,
-reasoning; delay_headers_s, delay_body_s. `plan`: fields that differ from a valid plan's. `finish_reason`, `usage` and
-`choices` may be `null`. `drip_s`: seconds after each byte. `hang`: never answer. `reset`: reset the connection, after
-`cut_at` bytes if both are there; `cut_at` alone tells the right length and closes after so many bytes.
+| key | fits |
+| --- | --- |
+| `purpose` | `plan`, `draft`, `moderation`, `embedding`, `rerank` or `entailment`, recognised as `adapters.fakes.server` says |
+| `path` | the end of the path, for instance `/models` |
+| `contains` | a text anywhere in the request's body |
+| `tool_choice` | `named`, `required`, `auto` or `none`; no tools at all count as `none` |
+| `attempt` | the so-many-th request, from 1, that fits the rest of this `when` |
+
+`times`: how many requests the step decides; `null`, or left out, for no limit.
+
+`reply`; an empty one is the reply of a model that behaves:
+
+| key | what it does |
+| --- | --- |
+| `status`, `headers`, `content_type` | as they say; from 400 on, the body is an error as OpenAI writes it |
+| `body`, `json`, `sse` | the body as text, as JSON (NaN may stand in it), as a list of events of a stream |
+| `text` | the content of a chat completion; `null` for none |
+| `call`, `calls` | `{"name", "arguments"}`, one or several; a text is sent as it is, all else as JSON |
+| `plan` | fields that differ from those of a valid plan, handed over in the form that was asked for |
+| `reasoning` | `reasoning_content` beside whatever is said |
+| `finish_reason`, `usage`, `choices` | in the place of the right ones; each may be `null` |
+| `delay_headers_s`, `delay_body_s` | seconds before the first byte; between headers and body |
+| `drip_s` | seconds after each byte of the body |
+| `hang` | never answer: the connection stays until the client or the server leaves |
+| `reset` | reset the connection (RST) in the place of an answer, or after `cut_at` bytes |
+| `cut_at` | tell the right length, and close after so many bytes of the body |
 
 A script that is wrong is refused whole, with the step and the key at fault, and never half played.
 """

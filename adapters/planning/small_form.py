@@ -123,8 +123,8 @@ def complete(small: SmallPlan, offline: SGRPlanResult) -> SGRPlanResult:
             }
         case _:
             pass
-    name = getattr(small, "lookup", NO_LOOKUP)
-    if name != NO_LOOKUP and name not in {call.name for call in offline.lookups}:
+    # The offline planner names no lookups: the sources choose theirs.
+    if (name := getattr(small, "lookup", NO_LOOKUP)) != NO_LOOKUP:
         changed["lookups"] = [LookupCall(name=str(name))]
     return SGRPlanResult.model_validate({**offline.model_dump(), **changed})
 
