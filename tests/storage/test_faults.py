@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
+from adapters.checkpoints import held_writes
 from adapters.storage.postgres import PostgresDatabase, Server, schema_of
 from assistant.config.settings import StorageSettings
 from assistant.deployment import deployment
@@ -174,13 +175,15 @@ async def test_a_turn_takes_fifteen_exchanges_with_the_server(desk: Desk, monkey
 
     async with open_service(deployment(environment=desk.environment)) as service:
         await service.ask(Caller("anna"), Question(QUESTION, thread="t"))
+        # On a slow machine a checkpoint may follow later than 50 ms, and what waits for it would go alone.
+        monkeypatch.setattr(held_writes, "_HOLD_S", 60.0)
         monkeypatch.setattr(psycopg.AsyncCursor, "execute", count)
         monkeypatch.setattr(psycopg.AsyncCursor, "executemany", count_many)
         monkeypatch.setattr(psycopg.AsyncConnection, "transaction", transaction)
         result = await service.ask(Caller("anna"), Question(QUESTION, thread="t"))
         monkeypatch.undo()
     assert result.outcome is Outcome.ANSWERED
-    # Three times a second, and each five seconds, whatever turns there are: what others wish, and a sign of life.
-    by_the_clock = ("SELECT thread_id, turn_id, wish FROM wishes", "SELECT 1")
-    of_the_turn = [statement for statement in told if statement not in by_the_clock]
+    # Whatever turns there are: what others wish, three times a second; a sign of life; a session of the pool that begins.
+    of_no_turn = ("SELECT thread_id, turn_id, wish FROM wishes", "SELECT 1", "Composed([SQL('SET search_path")
+    of_the_turn = [statement for statement in told if not statement.startswith(of_no_turn)]
     assert len(of_the_turn) <= 15, "\n".join(" ".join(statement.split())[:60] for statement in of_the_turn)
