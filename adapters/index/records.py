@@ -133,8 +133,13 @@ def our_errors(doing: str, directory: Path) -> Generator[None]:
                 f"The knowledge base in {directory} is damaged: {error}.",
                 f"Delete the folder {directory} and index everything again.",
             ) from error
-        raise KnowledgeError(
-            f"The knowledge base cannot be {doing}: {error}.",
-            "See that its disk has free space and its folder may be written to, then index again; "
-            "what was indexed before is whole.",
-        ) from error
+        raise unwritable(str(error), doing) from error
+
+
+def unwritable(reason: str, doing: str = "written") -> KnowledgeError:
+    """Return the error for a knowledge base that cannot be written or read."""
+    return KnowledgeError(
+        f"The knowledge base cannot be {doing}: {reason}.",
+        "See that its disk has free space and its folder may be written to, then index again; "
+        "what was indexed before is whole.",
+    )

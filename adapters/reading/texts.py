@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import Self
 
 from adapters.reading import files
@@ -72,7 +70,7 @@ class Text:
 
 
 class TextReader:
-    """A reader of files as text, used as a context manager; it converts a file of another format to Markdown once.
+    """A reader of files as text, used as a context manager; a process beside converts files of other formats.
 
     Args:
         stop: Ends reading from another thread.
@@ -80,9 +78,7 @@ class TextReader:
 
     def __init__(self, stop: StopSwitch | None = None) -> None:
         self._stop = stop or StopSwitch()
-        self._open = ExitStack()
         self._converter: Converter | None = None
-        self._kept: Path | None = None
 
     def known_as(self, path: str, content: bytes, reading: DialectSettings) -> str | None:
         """Return the digest of a file; `None` if it depends on reading the file as text."""
@@ -114,23 +110,16 @@ class TextReader:
         return Text(flat.text, digest, flat.alone, flat.problem, flat.lines)
 
     def _convert(self, kind: str, content: bytes) -> Document:
-        # A file is read twice in a run, to judge and to cut it; its text waits on the disk in between.
-        if self._kept is None:
-            self._kept = Path(self._open.enter_context(TemporaryDirectory()))
-        kept = self._kept / f"{sha256(content).hexdigest()}{kind}"
-        if kept.exists():
-            return Document(**json.loads(kept.read_bytes()))
         if self._converter is None:
-            self._converter = self._open.enter_context(Converter(stop=self._stop))
-        found = self._converter.read(kind, content)
-        kept.write_text(json.dumps(asdict(found)), "utf-8")
-        return found
+            self._converter = Converter(stop=self._stop)
+        return self._converter.read(kind, content)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open.close()
+        if self._converter is not None:
+            self._converter.close()
 
 
 def _as_seen(text: str) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import re
 import threading
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from httpx import ASGITransport, AsyncClient, Response
 from adapters.index.embedded import Folder
 from assistant.deployment import deployment
 from assistant.web.app import ServerOptions, create_app
+from assistant.web.page import uploads
 from assistant.web.page.documents import document_routes
 from assistant.web.page.indexing_job import IndexingJob
 from assistant.web.page.uploads import LONGEST_NAME, UploadRefused, check_name, store_upload
@@ -182,6 +183,11 @@ async def send(client: AsyncClient, *names: str) -> Response:
     return await client.post("/documents/files", files=files)
 
 
+def wait_for(file: Path) -> None:
+    while not file.exists():
+        time.sleep(0.02)
+
+
 @pytest.fixture
 def clock() -> Iterator[None]:
     """The test may take only so long."""
@@ -212,18 +218,31 @@ async def test_the_page_stays_in_the_chosen_language_and_says_reasons_in_it(desk
 @pytest.mark.usefixtures("clock")
 async def test_an_upload_as_a_whole_has_a_deadline(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read by then is taken, the rest is named, and nothing half-written stays; one file alone may take a minute."""
-    monkeypatch.setattr("assistant.web.page.uploads.UPLOAD_S", 1.0)
+    loop = asyncio.get_running_loop()
+    call_later = loop.call_later
+    deadlines: asyncio.Queue[Callable[[], object]] = asyncio.Queue()
+
+    def keep_deadlines(delay: float, call: Callable[..., object], *values: Any, **more: Any) -> asyncio.TimerHandle:
+        if delay == uploads.UPLOAD_S:
+            deadlines.put_nowait(call)
+        return call_later(delay, call, *values, **more)
+
+    monkeypatch.setattr(loop, "call_later", keep_deadlines)
     async with take_uploads(desk) as (client, _):
-        sending = asyncio.create_task(send(client, "pan.md", "a.html", "b.html"))
-        await asyncio.sleep(0.3)
-        second = await send(client, "c.html")
-        first = await sending
-    for said in (first, second):
+        first = asyncio.create_task(send(client, "pan.md", "a.html", "b.html"))
+        of_first = await deadlines.get()
+        await asyncio.to_thread(wait_for, desk.cwd / "docs" / "pan.md")
+        second = asyncio.create_task(send(client, "c.html"))
+        of_second = await deadlines.get()
+        of_first()
+        of_second()
+        told, later = await first, await second
+    for said in (told, later):
         assert said.status_code == 200
-    assert "pan.md is in the folder." in first.text
+    assert "pan.md is in the folder." in told.text
     for name in ("a.html", "b.html"):
-        assert f"{name} was not taken: the upload took longer than 1 s" in first.text
-    assert "c.html was not taken" in second.text
+        assert f"{name} was not taken: the upload took longer than 120 s" in told.text
+    assert "c.html was not taken" in later.text
     assert sorted(path.name for path in (desk.cwd / "docs").iterdir()) == ["pan.md", "pot.md"]
 
 

@@ -10,27 +10,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from io import SEEK_END, FileIO
+from pathlib import Path
+from tempfile import TemporaryFile
 
 from adapters.data_folder import hold_lock, owner_only
 from adapters.index.embedded.index import PassageWriter, add, open_writer
+from adapters.index.embedded.page_reader import Page, PageTask, ReadPage, read_pages, unpack
 from adapters.index.embedded.recovery import WRITTEN_ANEW, recover, write_anew
-from adapters.index.records import FileRow, FolderRow, Header, Identity, our_errors
+from adapters.index.records import FileRow, FolderRow, Identity, our_errors, unwritable
 from adapters.index.store import Store
-from adapters.reading import chunks, files, front_matter
+from adapters.reading import files
 from adapters.reading.dialects import DialectSettings, is_part
-from adapters.reading.document import Unfit
 from adapters.reading.files import FoundFile, SkippedFile
-from adapters.reading.pdf import PAGE_HEADING
 from adapters.reading.stop_switch import StopSwitch
-from adapters.reading.texts import Text, TextReader, as_written, serialise_reading
+from adapters.reading.texts import as_written, serialise_reading
 from contracts.enums import Source
 from contracts.errors import IndexBusy, KnowledgeError
-from language.attacks.orders import orders_in
-from language.markup import find_unknown_markup
-from language.words import detect
 
 FORMAT = 4
 """Raised when pages are cut or described otherwise: every document is then read again."""
@@ -39,8 +37,6 @@ LOCK = "writer.lock"
 
 _FRESH_NS = 2_000_000_000
 """A file younger than this may change again without a new time stamp; the coarsest file systems count in 2 s."""
-_PROSE = 20_000
-"""Characters that are enough to tell a page's language."""
 
 Progress = Callable[[int, int, str], None]
 """Files done, files in all, and the file at hand. Each file is told twice: when it is read, and when it is written."""
@@ -124,8 +120,9 @@ def ingest(
         try:
             with open_writer(directory) as writer:
                 recover(store, writer)
-                with TextReader(stop) as texts:
-                    run = _IngestionRun(store, texts, kb_ids_from, max_bytes, on_progress)
+                # What was read waits on the disk until all of it is there. Without a buffer, a full disk is noticed at once.
+                with TemporaryFile(dir=directory, buffering=0) as spool:
+                    run = _IngestionRun(store, spool, stop, kb_ids_from, max_bytes, on_progress)
                     run.survey(wanted, only=only)
                     count = run.apply(writer)
             return run.report(count, time.perf_counter() - started)
@@ -204,7 +201,8 @@ class _IngestionRun:
     """One run: what was there, what is found, and the difference."""
 
     store: Store
-    texts: TextReader
+    spool: FileIO
+    stop: StopSwitch | None
     kb_ids_from: int | None
     max_bytes: int
     on_progress: Progress | None
@@ -217,6 +215,8 @@ class _IngestionRun:
     before: dict[_Key, FileRow] = field(default_factory=dict[_Key, FileRow])
     before_folders: dict[int, FolderRow] = field(default_factory=dict[int, FolderRow])
     now: dict[_Key, FileRow] = field(default_factory=dict[_Key, FileRow])
+    spooled: dict[_Key, tuple[int, int]] = field(default_factory=dict[_Key, tuple[int, int]])
+    """Where the cut page of a file stands in `spool`, in bytes, and its length."""
     skipped: list[SkippedFile] = field(default_factory=list[SkippedFile])
     markup: dict[str, int] = field(default_factory=dict[str, int])
     parts: int = 0
@@ -251,10 +251,16 @@ class _IngestionRun:
         for row, scan in scans:
             self._keep_known(row, scan)
         since = time.time_ns() - _FRESH_NS
-        for row, found in fresh:
-            self._read(row, found, since)
-            self.read += 1
-            self._tell(f"{row.label}/{found.path}")
+        with closing(read_pages([self._task(row, found) for row, found in fresh], self.stop)) as pages:
+            for (row, found), page in zip(fresh, pages, strict=True):
+                self._note(row, found, page, since)
+                self.read += 1
+                self._tell(f"{row.label}/{found.path}")
+
+    def _task(self, folder: FolderRow, found: FoundFile) -> PageTask:
+        old = self.before.get((folder.id, found.path))
+        known = None if old is None else old.sha256
+        return PageTask(Path(folder.path), found.path, found.size, self._reading(folder.id), self.max_bytes, known)
 
     def _kept_reading(self, folder: int) -> DialectSettings:
         return as_written(self.store.meta(_reading_key(folder)))
@@ -280,29 +286,33 @@ class _IngestionRun:
             if number == folder.id and (path in there or not scan.covers(path)):
                 self.now[number, path] = self._judge(old)
 
-    def _read(self, folder: FolderRow, found: FoundFile, since: int) -> None:
+    def _note(self, folder: FolderRow, found: FoundFile, page: Page, since: int) -> None:
+        """Keep what was read of a file, or why nothing was."""
         key = (folder.id, found.path)
         mtime = -1 if found.mtime_ns > since else found.mtime_ns
         row = FileRow(folder.id, found.path, found.size, mtime)
-        try:
-            content = files.read(found.absolute, self.max_bytes)
-            self.now[key] = self._judge(self._describe(folder, row, content))
-        except Unfit as error:
-            self.now[key] = replace(row, unfit=str(error))
-        except OSError as error:
-            self.skipped.append(SkippedFile(f"{folder.label}/{found.path}", files.why(error)))
+        if isinstance(page, ReadPage):
+            self._spool(key, page)
+            for kind in page.markup:
+                self.markup[kind] = self.markup.get(kind, 0) + 1
+            # What rests on other files, too, is looked at in each run.
+            row = replace(row, mtime_ns=mtime if page.alone else -1, sha256=page.digest, kb_id=page.kb_id)
+            self.now[key] = self._judge(replace(row, source=page.source, version=page.version, warning=page.warning))
+        elif page.unfit:
+            self.now[key] = replace(row, unfit=page.unfit)
+        elif page.fault:
+            self.skipped.append(SkippedFile(f"{folder.label}/{found.path}", page.fault))
+        else:
+            self.now[key] = self._judge(replace(self.before[key], size=row.size, mtime_ns=mtime))
 
-    def _describe(self, folder: FolderRow, row: FileRow, content: bytes) -> FileRow:
-        """Return a file's row with what its content says; a known content need not be read for it."""
-        old = self.before.get((folder.id, row.path))
-        reading = self.readings[folder.id]
-        digest = self.texts.known_as(row.path, content, reading)
-        if old is not None and digest is not None and old.sha256 == digest:
-            return replace(old, size=row.size, mtime_ns=row.mtime_ns)
-        text = self.texts.read(Path(folder.path), row.path, content, reading)
-        for kind in find_unknown_markup(text.text):
-            self.markup[kind] = self.markup.get(kind, 0) + 1
-        return _told_by(row, text)
+    def _spool(self, key: _Key, page: ReadPage) -> None:
+        rest = memoryview(page.cut)
+        try:
+            self.spooled[key] = (self.spool.seek(0, SEEK_END), len(rest))
+            while rest:
+                rest = rest[self.spool.write(rest) :]
+        except OSError as error:
+            raise unwritable(error.strerror or "unknown error") from error
 
     def _judge(self, row: FileRow) -> FileRow:
         left_out = self.kb_ids_from is not None and row.kb_id is not None and row.kb_id < self.kb_ids_from
@@ -313,8 +323,7 @@ class _IngestionRun:
         if not self.on_progress:
             return
         written = self.written * self.fresh // self.coming if self.coming else 0
-        done = (self.read + written) // 2 if self.fresh else self.written
-        self.on_progress(done, self.fresh or self.coming, path)
+        self.on_progress((self.read + written) // 2, self.fresh, path)
 
     # --------------------------------------------------------------------------------------------------- changes
 
@@ -325,6 +334,7 @@ class _IngestionRun:
         coming = [(identity, key) for identity, key in desired.items() if identity not in existing]
         going = {identity: number for identity, number in existing.items() if identity not in desired}
         self.coming = len(coming)
+        self._read_rest(coming)
         anew = bool(going) and self.store.count()[1] <= WRITTEN_ANEW
         written = 0
         kept: set[str] = set()
@@ -365,20 +375,32 @@ class _IngestionRun:
             )
         return {Identity(name, *content, FORMAT): key for content, (name, key) in first.items()}
 
+    def _read_rest(self, coming: Iterable[tuple[Identity, _Key]]) -> None:
+        """Read the files of documents that come though their files are known: cut in a new way, or no longer left out."""
+        folders = {**self.named, **self.others}
+        rest = [(identity, key) for identity, key in coming if key not in self.spooled]
+        tasks = [
+            PageTask(Path(folders[key[0]].path), key[1], self.now[key].size, self._reading(key[0]), self.max_bytes)
+            for _, key in rest
+        ]
+        self.fresh += len(rest)
+        with closing(read_pages(tasks, self.stop)) as pages:
+            for (identity, key), page in zip(rest, pages, strict=True):
+                if isinstance(page, ReadPage) and page.digest == identity.sha256:
+                    self._spool(key, page)
+                self.read += 1
+                self._tell(identity.key)
+
     def _write(self, writer: PassageWriter | None, identity: Identity, key: _Key) -> int | None:
-        """Write one document down and hand it to the index, if one is given; `None` where its file changed meanwhile."""
-        folder = {**self.named, **self.others}[key[0]]
-        try:
-            content = files.read(Path(folder.path) / key[1], self.max_bytes)
-            text = self.texts.read(Path(folder.path), key[1], content, self._reading(key[0]))
-        except (OSError, Unfit):
-            text = None
-        if text is None or text.digest != identity.sha256:
+        """Write one document down and hand it to the index, if one is given; `None` if its file changed meanwhile."""
+        if key not in self.spooled:
             self.now[key] = replace(self.now[key], mtime_ns=-1)
             self.skipped.append(SkippedFile(identity.key, "changed while it was being read: index again"))
             return None
-        header, page = _page(text, identity.key)
-        entries = self.store.add(identity, header, page.chunks)
+        start, length = self.spooled[key]
+        self.spool.seek(start)
+        header, cut = unpack(self.spool.read(length))
+        entries = self.store.add(identity, header, cut)
         return add(writer, entries) if writer else len(entries)
 
     def _keep_files(self) -> None:
@@ -440,47 +462,6 @@ class _IngestionRun:
 
 def _is_indexed(row: FileRow) -> bool:
     return row.sha256 is not None and not row.left_out
-
-
-def _told_by(row: FileRow, text: Text) -> FileRow:
-    matter = front_matter.read(text.text)
-    if not "".join(text.text.split("\n")[matter.lines :]).strip():
-        raise Unfit("has no text: write some, or remove it")
-    return replace(
-        row,
-        # What rests on other files, too, is looked at in each run.
-        mtime_ns=row.mtime_ns if text.alone else -1,
-        sha256=text.digest,
-        kb_id=matter.kb_id,
-        source=str(matter.source) if matter.source else None,
-        version=matter.version,
-        warning="; ".join(filter(None, (matter.problem, text.problem, _orders(text)))),
-    )
-
-
-def _orders(text: Text) -> str:
-    """Return in which lines a text gives orders to its reader; nothing where it does not."""
-    lines = [text.text.count("\n", 0, start) for _, start, _ in orders_in(text.text)[:_MOST_NAMED]]
-    if not lines:
-        return ""
-    places = [text.lines[line] if text.lines else line + 1 for line in lines] if text.has_lines else []
-    where = f"line {', '.join(map(str, places))} " if places else ""
-    return f"{where}gives orders to whoever reads it, and is not quoted: take it out, or put it in quotation marks"
-
-
-_MOST_NAMED = 5
-"""Lines of a file that a warning names."""
-
-
-def _page(text: Text, key: str) -> tuple[Header, chunks.ChunkedPage]:
-    matter = front_matter.read(text.text)
-    page = chunks.read(text.text, title=matter.title, skip=matter.lines)
-    # The heading of a PDF's page names no document.
-    heading = "" if PAGE_HEADING.fullmatch(page.heading) and not text.has_lines else page.heading
-    title = matter.title or heading or PurePosixPath(key).stem
-    language = detect(f"{title} {page.prose[:_PROSE]}")
-    placed = replace(page, chunks=tuple(map(text.placed, page.chunks)))
-    return Header(title, matter.kb_id, matter.url, matter.updated, language), placed
 
 
 def _reading_key(folder: int) -> str:

@@ -1,0 +1,244 @@
+"""Pages read from files and cut into chunks: in this process, or in several if there is much to read.
+
+Reading a page takes most of the processor time of a run, and no page needs another one.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import zlib
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from queue import SimpleQueue
+from typing import Final, Self
+
+from adapters.index.records import Header
+from adapters.reading import chunks, files, front_matter
+from adapters.reading.dialects import DialectSettings
+from adapters.reading.document import Unfit
+from adapters.reading.pdf import PAGE_HEADING
+from adapters.reading.stop_switch import StopSwitch
+from adapters.reading.texts import Text, TextReader
+from contracts.errors import KnowledgeError
+from language.attacks.orders import orders_in
+from language.markup import find_unknown_markup
+from language.words import detect
+
+LEAST_BYTES: Final = 1_000_000
+"""Bytes from which on several processes read: each takes a second to start, and reads some 300 KB in it."""
+MOST_PROCESSES: Final = 8
+_AHEAD: Final = 4
+"""Pages a process that are read before they are asked for."""
+_PROSE: Final = 20_000
+"""Characters that are enough to tell a page's language."""
+_MOST_NAMED: Final = 5
+"""Lines of a file that a warning names."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageTask:
+    """A file to read.
+
+    Attributes:
+        root: The folder that is indexed; `path` is the file's path in it.
+        size: Bytes, as far as they are known.
+        max_bytes: The limit for Markdown.
+        known: The digest of its content when it was read before; if it is the same, it need not be read again.
+    """
+
+    root: Path
+    path: str
+    size: int
+    reading: DialectSettings
+    max_bytes: int
+    known: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    """A page as the record and the index take it.
+
+    Attributes:
+        digest: The hash of everything that went into it.
+        alone: Whether that is only the file.
+        markup: Kinds of mark-up that no Markdown knows.
+        cut: Its header and its chunks, packed: they wait on the disk until they are written (`unpack`).
+    """
+
+    digest: str
+    alone: bool
+    kb_id: int | None
+    source: str | None
+    version: str | None
+    warning: str
+    markup: tuple[str, ...]
+    cut: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadPage:
+    """Why a page was not read: it is unfit, or it cannot be read now; neither if it is known as it is."""
+
+    unfit: str = ""
+    fault: str = ""
+
+
+Page = ReadPage | UnreadPage
+
+
+def unpack(cut: bytes) -> tuple[Header, tuple[chunks.Chunk, ...]]:
+    """Return the header and the chunks of a page."""
+    return pickle.loads(zlib.decompress(cut))  # noqa: S301 - of this run's own making
+
+
+def read_page(task: PageTask, texts: TextReader) -> Page:
+    """Read one file.
+
+    Raises:
+        ReadingStopped: Somebody ended reading.
+    """
+    try:
+        content = files.read(task.root / task.path, task.max_bytes)
+        if task.known is not None and texts.known_as(task.path, content, task.reading) == task.known:
+            return UnreadPage()
+        return _cut(texts.read(task.root, task.path, content, task.reading), task.path)
+    except Unfit as error:
+        return UnreadPage(unfit=str(error))
+    except OSError as error:
+        return UnreadPage(fault=files.why(error))
+
+
+def _cut(text: Text, path: str) -> ReadPage:
+    matter = front_matter.read(text.text)
+    if not "".join(text.text.split("\n")[matter.lines :]).strip():
+        raise Unfit("has no text: write some, or remove it")
+    page = chunks.read(text.text, title=matter.title, skip=matter.lines)
+    # The heading of a PDF's page names no document.
+    heading = "" if PAGE_HEADING.fullmatch(page.heading) and not text.has_lines else page.heading
+    title = matter.title or heading or PurePosixPath(path).stem
+    header = Header(title, matter.kb_id, matter.url, matter.updated, detect(f"{title} {page.prose[:_PROSE]}"))
+    return ReadPage(
+        digest=text.digest,
+        alone=text.alone,
+        kb_id=matter.kb_id,
+        source=str(matter.source) if matter.source else None,
+        version=matter.version,
+        warning="; ".join(filter(None, (matter.problem, text.problem, _warn_of_orders(text)))),
+        markup=tuple(find_unknown_markup(text.text)),
+        cut=zlib.compress(pickle.dumps((header, tuple(map(text.placed, page.chunks)))), 1),
+    )
+
+
+def _warn_of_orders(text: Text) -> str:
+    """Return in which lines a text gives orders to its reader; nothing if it gives none."""
+    lines = [text.text.count("\n", 0, start) for _, start, _ in orders_in(text.text)[:_MOST_NAMED]]
+    if not lines:
+        return ""
+    places = [text.lines[line] if text.lines else line + 1 for line in lines] if text.has_lines else []
+    where = f"line {', '.join(map(str, places))} " if places else ""
+    return f"{where}gives orders to whoever reads it, and is not quoted: take it out, or put it in quotation marks"
+
+
+# ---------------------------------------------------------------------------------------------- several processes
+
+
+def read_pages(tasks: Sequence[PageTask], stop: StopSwitch | None = None) -> Generator[Page]:
+    """Yield the page of each file, in the order of the tasks; closed, it ends its processes.
+
+    Raises:
+        ReadingStopped: Somebody ended reading.
+        KnowledgeError: A process that reads was ended from outside.
+    """
+    processes = min(_count_processors(), MOST_PROCESSES, len(tasks))
+    if processes > 1 and sum(task.size for task in tasks) >= LEAST_BYTES:
+        yield from _read_beside(tasks, processes, stop or StopSwitch())
+        return
+    with TextReader(stop) as texts:
+        for task in tasks:
+            yield read_page(task, texts)
+
+
+def _count_processors() -> int:
+    # Of a container, its own; macOS and Windows have no such call.
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _read_beside(tasks: Iterable[PageTask], processes: int, stop: StopSwitch) -> Iterator[Page]:
+    """Read in processes, each of which a thread waits for."""
+    idle: SimpleQueue[ReaderProcess] = SimpleQueue()
+
+    def read(task: PageTask) -> Page:
+        process = idle.get()
+        try:
+            return process.read(task)
+        finally:
+            idle.put(process)
+
+    waiting: deque[Future[Page]] = deque()
+    with ExitStack() as opened:
+        begun = [opened.enter_context(ReaderProcess(stop)) for _ in range(processes)]
+        for process in begun:
+            idle.put(process)
+        threads = opened.enter_context(ThreadPoolExecutor(processes, thread_name_prefix="pages"))
+        # At the end, also of a run that was broken off, this comes first: then no thread waits any longer.
+        opened.callback(threads.shutdown, wait=False, cancel_futures=True)
+        for process in begun:
+            opened.callback(process.kill)
+        for task in tasks:
+            if len(waiting) >= processes * _AHEAD:
+                yield waiting.popleft().result()
+            waiting.append(threads.submit(read, task))
+        while waiting:
+            yield waiting.popleft().result()
+
+
+class ReaderProcess:
+    """A process that reads pages, one at a time (`adapters.index.embedded.page_worker`)."""
+
+    def __init__(self, stop: StopSwitch) -> None:
+        self._stop = stop
+        # The same modules as here, and none from the folder that the program happens to run in.
+        path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "adapters.index.embedded.page_worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        stop.add(self._process)
+
+    def read(self, task: PageTask) -> Page:
+        assert self._process.stdin is not None  # noqa: S101 - both are pipes
+        assert self._process.stdout is not None  # noqa: S101
+        try:
+            pickle.dump(task, self._process.stdin)
+            self._process.stdin.flush()
+            return pickle.load(self._process.stdout)  # noqa: S301 - what our own process wrote
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
+            self._stop.check()
+            raise KnowledgeError(
+                f"A process that reads documents ended while it read {task.path}.",
+                "Index again; if it ends again, look whether the machine has enough memory.",
+            ) from error
+
+    def kill(self) -> None:
+        """End the process; whoever waits for it goes on."""
+        self._process.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.remove(self._process)
+        self._process.kill()
+        # What was still to be written to it is lost on purpose.
+        with suppress(OSError):
+            self._process.communicate()

@@ -1,0 +1,30 @@
+"""The process that reads pages for another one: `python -m adapters.index.embedded.page_worker`.
+
+Tasks come pickled on standard input, pages go pickled to standard output, until the other side closes.
+"""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import sys
+from contextlib import suppress
+
+from adapters.index.embedded.page_reader import read_page
+from adapters.reading.texts import TextReader
+
+
+def main() -> None:
+    """Answer tasks until the other side closes."""
+    tasks, pages = sys.stdin.buffer, sys.stdout.buffer
+    # Ctrl-C is the other side's matter, and nothing that a library prints may pass for a page.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.stdout = sys.stderr
+    with TextReader() as texts, suppress(EOFError, BrokenPipeError):
+        while True:
+            pickle.dump(read_page(pickle.load(tasks), texts), pages)  # noqa: S301 - from the process that started this one
+            pages.flush()
+
+
+if __name__ == "__main__":
+    main()
