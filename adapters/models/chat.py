@@ -50,6 +50,11 @@ _LEEWAY: Final = 16
 _LONGEST_QUOTE: Final = 200
 _LONGEST_WORD: Final = 40
 _MOST_TOKENS: Final = 2**31
+_SCHEMA: Final = "schema"
+_JSON_OBJECT: Final = "json_object"
+"""The type under which llama-cpp-python takes a schema; it refuses `json_schema`."""
+_OF_THE_REQUEST: Final = re.compile(r"validation errors?\b.{0,60}\('body'")
+"""What llama-cpp-python calls an error of its own, with status 500, and is one of the request: no use to try it again."""
 _TOO_LONG: Final = ("context_length", "context length", "context size", "context window", "too many tokens", "too long")
 
 
@@ -106,7 +111,7 @@ class ChatModel:
         pauses: Between tries.
         clock: Seconds, monotonic; for the records only.
         breaker: Leaves a model alone that keeps missing its deadline.
-        memory: By which field the server takes the limit of a reply.
+        memory: By which fields the server takes the limit of a reply, and a schema.
     """
 
     def __init__(
@@ -147,7 +152,7 @@ class ChatModel:
             try:
                 reply = await self._with_retries(messages, ask, made, deadline)
             except ServerFault as fault:
-                if not await self._takes_another_limit(fault, sent):
+                if not (await self._takes_another_limit(fault, sent) or await self._takes_another_schema(fault)):
                     raise
                 reply = await self._with_retries(messages, ask, made, deadline)
         except ServerFault as fault:
@@ -177,6 +182,22 @@ class ChatModel:
         if self._limit_field == sent:
             await self._memory.put(self.access, _LIMIT, None if sent == _OLD_LIMIT else _OLD_LIMIT)
         return True
+
+    async def _takes_another_schema(self, fault: ServerFault) -> bool:
+        """Whether a request was refused for the type of its schema; the other one is used from now on."""
+        refused = fault.kind is FaultKind.BAD_REQUEST and "json_schema" in fault.message
+        if not refused or _JSON_OBJECT not in fault.message or self._memory.get(self.access, _SCHEMA):
+            return False
+        await self._memory.put(self.access, _SCHEMA, _JSON_OBJECT)
+        return True
+
+    def _options(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the other fields of a request, with a schema as this server takes it."""
+        wanted = _mapping(options.get("response_format"))
+        if wanted.get("type") != "json_schema" or self._memory.get(self.access, _SCHEMA) != _JSON_OBJECT:
+            return options
+        schema = _mapping(wanted["json_schema"])["schema"]
+        return {**options, "response_format": {"type": _JSON_OBJECT, "schema": schema}}
 
     @property
     def _limit_field(self) -> str:
@@ -233,7 +254,7 @@ class ChatModel:
         try:
             # nostream: nothing of a plan or a draft may reach a reader of the graph's stream before it was judged.
             reply = await self._llm.ainvoke(
-                messages, config={"tags": ["nostream"]}, **self._limit(ask.max_tokens), **ask.options
+                messages, config={"tags": ["nostream"]}, **self._limit(ask.max_tokens), **self._options(ask.options)
             )
         except Exception as error:  # whatever a stranger's reply breaks in the client is the reply's fault
             raise self._fault_of(error) from error
@@ -257,6 +278,8 @@ class ChatModel:
         status = error.response.status_code
         said = self.access.without_secrets(_words_of(error))
         kind = fault_of_status(status)
+        if kind is FaultKind.SERVER_ERROR and _OF_THE_REQUEST.search(said):
+            kind = FaultKind.BAD_REQUEST
         if kind is FaultKind.BAD_REQUEST and any(mark in said.lower() for mark in _TOO_LONG):
             kind = FaultKind.TOO_LONG
         if kind is FaultKind.NOT_FOUND and "tool" in said.lower():

@@ -1,11 +1,13 @@
 """Turns with real weights, SmolLM2 of 135 million parameters: a model never makes the product worse than none.
 
 `make weights` installs them, 98 MB. The model is far too small to plan or to write an answer; it shows what a bad one does.
+With `LLAMA_CPP_PYTHON`, an interpreter that has `llama-cpp-python[server]`, all of it runs on a second server, too.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sysconfig
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
@@ -21,7 +23,7 @@ from contracts.enums import CallPurpose, Outcome, Verdict
 from contracts.result import StructuredAgentResult
 from nodes.draft import WITHOUT_THE_MODEL
 from tests.support.cli_helpers import QUESTION, Desk
-from tests.support.llama.server import LlamaServer, llama_server
+from tests.support.llama.server import LlamaServer, llama_cpp_python, llama_server
 
 pytestmark = pytest.mark.slow
 
@@ -36,11 +38,17 @@ WEIGHTY: Final = "shelfctl restore"
 CALLER: Final = Caller(role="operator")
 
 
-@pytest.fixture(scope="module")
-def served() -> Iterator[LlamaServer]:
-    """The model on a server of its own."""
+@pytest.fixture(scope="module", params=["llama.cpp", "llama-cpp-python"])
+def served(request: pytest.FixtureRequest) -> Iterator[LlamaServer]:
+    """The model on a server of its own, of two kinds."""
     assert WEIGHTS is not None
-    with llama_server(WEIGHTS, window=4096, slots=1) as server:
+    if request.param == "llama.cpp":
+        opened = llama_server(WEIGHTS, window=4096, slots=1)
+    elif python := os.environ.get("LLAMA_CPP_PYTHON"):
+        opened = llama_cpp_python(WEIGHTS, python, 4096)
+    else:
+        pytest.skip("LLAMA_CPP_PYTHON names no interpreter with llama-cpp-python[server]")
+    with opened as server:
         yield server
 
 

@@ -105,6 +105,25 @@ async def test_a_limit_that_is_refused_is_sent_by_its_other_name_at_once(
     assert [list(limit) for limit in limits(server)] == [names[:1], names[1:], names[1:]]
 
 
+async def test_a_schema_whose_type_is_refused_is_sent_as_a_json_object_from_then_on(server: FakeServer) -> None:
+    """One request more, once, as llama-cpp-python needs it; its status 500 is the request's fault, and is not tried again."""
+    loc = "1 validation error:\n  {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), "
+    message = f"{loc}'msg': \"Input should be 'text' or 'json_object'\", 'input': 'json_schema'}}"
+    error = {"error": {"message": message, "type": "internal_server_error"}}
+    server.script([{"times": 1, "reply": {"status": 500, "json": error}}, {"reply": {"text": "{}"}}])
+    schema = {"type": "object", "properties": {}}
+    wanted = {"type": "json_schema", "json_schema": {"name": "plan", "schema": schema, "strict": True}}
+    memory = WireMemory()
+    async with bench(server) as made:
+        model = ChatModel(made.access, CallPurpose.DRAFT, made.client, memory=memory)
+        reply = await model.ask(Ask(Q, 100, options={"response_format": wanted}), deadline_in(20))
+        await model.ask(Ask(Q, 100, options={"response_format": wanted}), deadline_in(20))
+        await model.ask(Ask(Q, 100), deadline_in(20))
+    assert [call.fault for call in reply.made] == ["bad_request", ""]
+    as_object = {"type": "json_object", "schema": schema}
+    assert [body.get("response_format") for body in asked_of(server)] == [wanted, as_object, as_object, None]
+
+
 async def test_what_a_message_carries_besides_words_stays_here(server: FakeServer) -> None:
     """Names, ids and additional_kwargs of messages never reach a server."""
     said = AIMessage("a", name="NAME", id="ID", additional_kwargs={"sgr_injected": True, "audio": {"id": "ID"}})

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tests.support.sockets import free_port
+
 ROOT: Final = Path(__file__).resolve().parents[3]
 GUARD: Final = Path(__file__).with_name("guard.gbnf")
 
@@ -180,6 +182,28 @@ def llama_server(model: Path, **options: Any) -> Generator[LlamaServer]:
                 process.kill()
 
 
+@contextmanager
+def llama_cpp_python(model: Path, python: str, window: int) -> Generator[LlamaServer]:
+    """Serve a model file with llama-cpp-python's own server, a second wire over the same engine.
+
+    Args:
+        model: The file.
+        python: The interpreter of an environment with `llama-cpp-python[server]`, which pip compiles.
+        window: Tokens.
+    """
+    port = free_port()
+    options = {"model": model, "model_alias": "SmolLM2", "n_ctx": window, "n_threads": 1, "port": port}
+    arguments = [python, "-P", "-m", "llama_cpp.server"]
+    arguments += [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            server = LlamaServer(f"http://127.0.0.1:{port}")
+            _wait_for(server, "/v1/models", 60.0)
+            yield server
+        finally:
+            process.kill()
+
+
 class _NotUp(Exception):
     pass
 
@@ -190,15 +214,19 @@ def _wait_until_up(process: subprocess.Popen[str], timeout_s: float = 20.0) -> s
     word, _, root = process.stdout.readline().strip().partition(" ")
     if word != "LISTENING":
         raise _NotUp
-    server = LlamaServer(root)
+    _wait_for(LlamaServer(root), "/health", timeout_s)
+    return root
+
+
+def _wait_for(server: LlamaServer, path: str, timeout_s: float) -> None:
     until = time.monotonic() + timeout_s
     while time.monotonic() < until:
         try:
-            server.get("/health")
+            server.get(path)
         except (Refused, OSError):
             time.sleep(0.02)
         else:
-            return root
+            return
     raise _NotUp
 
 
