@@ -195,11 +195,14 @@ class MessageCase(_Case):
 
 
 Case = TurnCase | DraftCase | MessageCase
+_LANGUAGES: Final = frozenset(map(str, Language))
 _READ: Final[TypeAdapter[Case]] = TypeAdapter(Annotated[Case, Field(discriminator="kind")])
 
 
 def read_cases(*paths: Path) -> list[Case]:
-    """Read files of cases; a line without `kind` is a turn.
+    """Read files of cases.
+
+    A line without `kind` is a draft if it has a label, else a turn; one without `language` has that of its id (`en-...`).
 
     Raises:
         ConfigError: A file cannot be read, a line is not a case, or an id has two cases that differ. The same case in
@@ -232,13 +235,17 @@ def _read(path: Path) -> list[Case]:
 
 def _case(line: str, place: str) -> Case:
     try:
-        return _READ.validate_python({"kind": "turn", **json.loads(line)})
+        keys = json.loads(line)
+        derived = {"kind": "draft" if "label" in keys else "turn"}
+        if (language := str(keys.get("id")).partition("-")[0]) in _LANGUAGES:
+            derived["language"] = language
+        return _READ.validate_python({**derived, **keys})
     except ValidationError as error:
         first = error.errors()[0]
         # The first part of the place is the kind, which the line itself says.
         where = ".".join(str(part) for part in first["loc"][1:])
         said = f"{where}: {first['msg']}" if where else first["msg"]
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, AttributeError) as error:
         said = str(error)
     raise ConfigError(f"{place} is not a case: {said.rstrip('.')}.", "Correct the line.")
 

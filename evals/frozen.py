@@ -50,16 +50,17 @@ def passages(root: Path, path: Path, language: Language) -> Iterator[EvidenceIte
 
 def as_line(item: EvidenceItem) -> str:
     """Return a passage of the handbook as one line of JSON, without what no check reads, and what `from_line` derives."""
-    left_out = {"source", "document", "language", "confidence", "lines", "updated", "kb_id"}
+    left_out = {"source", "document", "url", "language", "confidence", "lines", "updated", "kb_id"}
     return item.model_dump_json(exclude=left_out, exclude_defaults=True)
 
 
 def from_line(line: str) -> EvidenceItem:
-    """Return the passage of a line; if it names no page, its ref says source, page and language."""
+    """Return the passage of a line; if it names no page, its ref says source, page, address and language."""
     fields = json.loads(line)
     if "document" not in fields:
         source, _, place = fields["ref"].partition(":")
         page = place.partition("#")[0]
-        derived = {"source": source, "document": page, "language": page.partition("/")[0], "confidence": CONFIDENCE}
-        fields = {**derived, **fields}
+        language = page.partition("/")[0]
+        derived = {"source": source, "document": page, "url": f"knowledge/{page}", "language": language}
+        fields = {**derived, "confidence": CONFIDENCE, **fields}
     return EvidenceItem.model_validate(fields)

@@ -20,7 +20,8 @@ def as_lines(cases: Iterable[DraftCase]) -> str:
 
 
 def _line(case: DraftCase) -> str:
-    fields = {"kind": "draft", **case.model_dump(mode="json", exclude_defaults=True)}
+    # Its id says the language.
+    fields = case.model_dump(mode="json", exclude_defaults=True, exclude={"language"})
     if case.label not in _SHAPED:
         return _dump(fields)
     edits = [f'{{"old":{_dump(edit.old)},"new":"{_escape(edit.new)}"}}' for edit in case.edits]
