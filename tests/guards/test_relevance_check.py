@@ -144,6 +144,14 @@ def test_what_only_the_told_sentence_found_is_no_sure_answer() -> None:
     assert found(traces=[reading(4.0, -9.0), told], sure=0.7).status is OK
 
 
+@pytest.mark.parametrize(("behind", "status"), [(NOTES, DOUBTFUL), (CHAT, OK)], ids=["another page", "the same page"])
+def test_a_page_that_only_the_bare_question_finds_is_no_sure_answer(behind: EvidenceItem, status: CheckStatus) -> None:
+    """Behind what was told before it ("I have a column. How do I get each one once?"), it must find its page, too."""
+    own = trace(DELETE, (CHAT, 20.0), (NOTES, 8.0), words=WORDS)
+    longer = trace(f"My phone is new. {DELETE}", (behind, 9.0), told=True)
+    assert found(traces=[own, longer]).status is status
+
+
 def test_words_that_a_page_lacks_do_not_speak_against_what_reads_as_the_answer() -> None:
     """Users have other words than the documents; a name that no page has is still missing."""
     ahead = reading(-9.0, 3.0)
