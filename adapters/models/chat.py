@@ -51,6 +51,7 @@ _LONGEST_QUOTE: Final = 200
 _LONGEST_WORD: Final = 40
 _MOST_TOKENS: Final = 2**31
 _SCHEMA: Final = "schema"
+_JSON_SCHEMA: Final = "json_schema"
 _JSON_OBJECT: Final = "json_object"
 """The type under which llama-cpp-python takes a schema; it refuses `json_schema`."""
 _OF_THE_REQUEST: Final = re.compile(r"validation errors?\b.{0,60}\('body'")
@@ -148,13 +149,7 @@ class ChatModel:
         try:
             begun = self.breaker.begin(self.access.timeout_s)
             messages = self._shape(ask)
-            sent = self._limit_field
-            try:
-                reply = await self._with_retries(messages, ask, made, deadline)
-            except ServerFault as fault:
-                if not (await self._takes_another_limit(fault, sent) or await self._takes_another_schema(fault)):
-                    raise
-                reply = await self._with_retries(messages, ask, made, deadline)
+            reply = await self._as_taken(messages, ask, made, deadline)
         except ServerFault as fault:
             self.breaker.settle(fault.kind, begun)
             raise self._final(fault, made) from fault.__cause__
@@ -163,6 +158,21 @@ class ChatModel:
             raise
         self.breaker.settle(None, begun)
         return Reply(reply.text, reply.calls, reply.finish_reason, tuple(made))
+
+    async def _as_taken(self, messages: list[BaseMessage], ask: Ask, made: list[ModelCall], deadline: float) -> Reply:
+        """Send a request; once more for the field of its limit, and once for the type of its schema, if it was refused for them."""
+        limit = schema = False
+        while True:
+            sent, type_sent = self._limit_field, self._schema_type if _has_schema(ask.options) else ""
+            try:
+                return await self._with_retries(messages, ask, made, deadline)
+            except ServerFault as fault:
+                if not limit and await self._takes_another_limit(fault, sent):
+                    limit = True
+                elif not schema and await self._takes_another_schema(fault, type_sent):
+                    schema = True
+                else:
+                    raise
 
     async def _with_retries(
         self, messages: list[BaseMessage], ask: Ask, made: list[ModelCall], deadline: float
@@ -183,20 +193,26 @@ class ChatModel:
             await self._memory.put(self.access, _LIMIT, None if sent == _OLD_LIMIT else _OLD_LIMIT)
         return True
 
-    async def _takes_another_schema(self, fault: ServerFault) -> bool:
-        """Whether a request was refused for the type of its schema; the other one is used from now on."""
-        refused = fault.kind is FaultKind.BAD_REQUEST and "json_schema" in fault.message
-        if not refused or _JSON_OBJECT not in fault.message or self._memory.get(self.access, _SCHEMA):
+    async def _takes_another_schema(self, fault: ServerFault, sent: str) -> bool:
+        """Whether a request was refused for the type of its schema and the other one named; that one is used from now on."""
+        said = _words_of_cause(fault)
+        if fault.kind is not FaultKind.BAD_REQUEST or not sent or sent not in said:
             return False
-        await self._memory.put(self.access, _SCHEMA, _JSON_OBJECT)
-        return True
+        other = _JSON_OBJECT if sent == _JSON_SCHEMA else _JSON_SCHEMA
+        # What was learnt may no longer hold, and another turn may have learnt it meanwhile.
+        if self._schema_type == sent and (sent == _JSON_OBJECT or other in said):
+            await self._memory.put(self.access, _SCHEMA, None if sent == _JSON_OBJECT else other)
+        return other in said
+
+    @property
+    def _schema_type(self) -> str:
+        return self._memory.get(self.access, _SCHEMA) or _JSON_SCHEMA
 
     def _options(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the other fields of a request, with a schema as this server takes it."""
-        wanted = _mapping(options.get("response_format"))
-        if wanted.get("type") != "json_schema" or self._memory.get(self.access, _SCHEMA) != _JSON_OBJECT:
+        if not _has_schema(options) or self._schema_type == _JSON_SCHEMA:
             return options
-        schema = _mapping(wanted["json_schema"])["schema"]
+        schema = _mapping(options["response_format"]["json_schema"])["schema"]
         return {**options, "response_format": {"type": _JSON_OBJECT, "schema": schema}}
 
     @property
@@ -444,6 +460,17 @@ def _comes_of(error: BaseException, name: str) -> bool:
     # langchain-openai raises its own error from openai's, which comes of the HTTP client's.
     cause = error.__cause__
     return cause is not None and (type(cause).__name__ == name or _comes_of(cause, name))
+
+
+def _has_schema(options: Mapping[str, Any]) -> bool:
+    return _mapping(options.get("response_format")).get("type") == _JSON_SCHEMA
+
+
+def _words_of_cause(fault: ServerFault) -> str:
+    """Return all that a server said in a refusal; a fault quotes its beginning."""
+    import openai
+
+    return _words_of(fault.__cause__) if isinstance(fault.__cause__, openai.APIStatusError) else fault.message
 
 
 def _words_of(error: openai.APIStatusError) -> str:

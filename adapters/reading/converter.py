@@ -51,7 +51,8 @@ class Converter:
             process.stdin.write(f"{ending} {len(content)}\n".encode())
             process.stdin.write(content)
             process.stdin.flush()
-            reply = process.stdout.readline()
+            # What a start of the interpreter prints is no reply.
+            reply = next((line for line in iter(process.stdout.readline, b"") if line.startswith(b"{")), b"")
         if not reply.endswith(b"\n"):
             self.close()
             self._stop.check()

@@ -11,10 +11,13 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module
+from queue import SimpleQueue
+from typing import IO
 
 from adapters.reading.document import MEMORY, SECONDS, Document, Unfit
 
@@ -29,15 +32,24 @@ def main() -> None:
     sys.stdout = sys.stderr
     _limit_memory()
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
+    files: SimpleQueue[tuple[str, bytes]] = SimpleQueue()
+    threading.Thread(target=_receive, args=(requests, files), daemon=True).start()
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123 - a descriptor for the handler, which wants no Path
-        while header := requests.readline().split():
-            content = requests.read(int(header[1]))
+        while True:
+            ending, content = files.get()
             # Its watch is a thread of C: it ends the process whatever the process is doing.
             faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
-            reply = _reply(header[0].decode(), content)
+            reply = _reply(ending, content)
             faulthandler.cancel_dump_traceback_later()
             replies.write(json.dumps(reply).encode() + b"\n")
             replies.flush()
+
+
+def _receive(requests: IO[bytes], files: SimpleQueue[tuple[str, bytes]]) -> None:
+    while header := requests.readline().split():
+        files.put((header[0].decode(), requests.read(int(header[1]))))
+    # Who asked is gone, maybe killed: what is being read is for nobody.
+    os._exit(0)
 
 
 def _limit_memory() -> None:

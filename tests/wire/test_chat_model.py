@@ -105,23 +105,56 @@ async def test_a_limit_that_is_refused_is_sent_by_its_other_name_at_once(
     assert [list(limit) for limit in limits(server)] == [names[:1], names[1:], names[1:]]
 
 
+SCHEMA = {"type": "object", "properties": {}}
+WANTED = {"type": "json_schema", "json_schema": {"name": "plan", "schema": SCHEMA, "strict": True}}
+
+
 async def test_a_schema_whose_type_is_refused_is_sent_as_a_json_object_from_then_on(server: FakeServer) -> None:
     """One request more, once, as llama-cpp-python needs it; its status 500 is the request's fault, and is not tried again."""
     loc = "1 validation error:\n  {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), "
     message = f"{loc}'msg': \"Input should be 'text' or 'json_object'\", 'input': 'json_schema'}}"
     error = {"error": {"message": message, "type": "internal_server_error"}}
     server.script([{"times": 1, "reply": {"status": 500, "json": error}}, {"reply": {"text": "{}"}}])
-    schema = {"type": "object", "properties": {}}
-    wanted = {"type": "json_schema", "json_schema": {"name": "plan", "schema": schema, "strict": True}}
     memory = WireMemory()
     async with bench(server) as made:
         model = ChatModel(made.access, CallPurpose.DRAFT, made.client, memory=memory)
-        reply = await model.ask(Ask(Q, 100, options={"response_format": wanted}), deadline_in(20))
-        await model.ask(Ask(Q, 100, options={"response_format": wanted}), deadline_in(20))
+        reply = await model.ask(Ask(Q, 100, options={"response_format": WANTED}), deadline_in(20))
+        await model.ask(Ask(Q, 100, options={"response_format": WANTED}), deadline_in(20))
         await model.ask(Ask(Q, 100), deadline_in(20))
     assert [call.fault for call in reply.made] == ["bad_request", ""]
-    as_object = {"type": "json_object", "schema": schema}
-    assert [body.get("response_format") for body in asked_of(server)] == [wanted, as_object, as_object, None]
+    as_object = {"type": "json_object", "schema": SCHEMA}
+    assert [body.get("response_format") for body in asked_of(server)] == [WANTED, as_object, as_object, None]
+
+
+def refusal(words: str, status: int = 400) -> dict[str, object]:
+    return {"times": 1, "reply": {"status": status, "json": {"error": {"message": words}}}}
+
+
+async def test_a_server_may_refuse_the_limit_and_the_schema_and_two_requests_at_once(server: FakeServer) -> None:
+    """Each is sent otherwise once, whatever another request has learnt meanwhile."""
+    named = "response_format must be text or json_object, not json_schema"
+    server.script(
+        [refusal("Unknown field 'max_completion_tokens'."), refusal(named), refusal(named), {"reply": {"text": "{}"}}]
+    )
+    memory = WireMemory()
+    async with bench(server) as made:
+        model = ChatModel(made.access, CallPurpose.DRAFT, made.client, memory=memory)
+        ask = Ask(Q, 100, options={"response_format": WANTED})
+        replies = await asyncio.gather(*(model.ask(ask, deadline_in(20)) for _ in range(2)))
+    assert [reply.text for reply in replies] == ["{}", "{}"]
+    assert memory.get(made.access, "schema") == "json_object"
+
+
+async def test_what_was_learnt_of_schemas_is_forgotten_when_it_no_longer_holds(server: FakeServer) -> None:
+    """A server that was updated, and refuses what it took before, is asked as all others are."""
+    server.script([refusal("'json_object' is not supported, use 'json_schema'"), {"reply": {"text": "{}"}}])
+    memory = WireMemory()
+    async with bench(server) as made:
+        await memory.put(made.access, "schema", "json_object")
+        model = ChatModel(made.access, CallPurpose.DRAFT, made.client, memory=memory)
+        await model.ask(Ask(Q, 100, options={"response_format": WANTED}), deadline_in(20))
+    assert [body["response_format"]["type"] for body in asked_of(server)] == ["json_object", "json_schema"]
+    assert memory.get(made.access, "schema") is None
 
 
 async def test_what_a_message_carries_besides_words_stays_here(server: FakeServer) -> None:

@@ -121,13 +121,20 @@ def ingest(
             with open_writer(directory) as writer:
                 recover(store, writer)
                 # What was read waits on the disk until all of it is there. Without a buffer, a full disk is noticed at once.
-                with TemporaryFile(dir=directory, buffering=0) as spool:
+                with _open_spool(directory) as spool:
                     run = _IngestionRun(store, spool, stop, kb_ids_from, max_bytes, on_progress)
                     run.survey(wanted, only=only)
                     count = run.apply(writer)
             return run.report(count, time.perf_counter() - started)
         finally:
             store.close()
+
+
+def _open_spool(directory: Path) -> FileIO:
+    try:
+        return TemporaryFile(dir=directory, buffering=0)
+    except OSError as error:
+        raise unwritable(error.strerror or "unknown error") from error
 
 
 def renew(directory: Path) -> None:
@@ -340,6 +347,8 @@ class _IngestionRun:
         kept: set[str] = set()
         with self.store.transaction():
             for identity, key in coming:
+                if self.stop:
+                    self.stop.check()
                 count = self._write(None if anew else writer, identity, key)
                 if count is None:
                     kept.add(identity.key)

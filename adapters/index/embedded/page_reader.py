@@ -11,12 +11,10 @@ import subprocess
 import sys
 import zlib
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from queue import SimpleQueue
 from typing import Final, Self
 
 from adapters.index.records import Header
@@ -31,11 +29,17 @@ from language.attacks.orders import orders_in
 from language.markup import find_unknown_markup
 from language.words import detect
 
-LEAST_BYTES: Final = 1_000_000
-"""Bytes from which on several processes read: each takes a second to start, and reads some 300 KB in it."""
+LEAST_BYTES: Final = 2_000_000
+"""Bytes for each process, at least: it takes a second to start, and reads some 300 KB in it."""
 MOST_PROCESSES: Final = 8
-_AHEAD: Final = 4
-"""Pages a process that are read before they are asked for."""
+BEGINS: Final = b"pages follow\n"
+"""What a process writes before its first page."""
+_AHEAD: Final = 3
+"""Tasks that a process has."""
+_LARGEST_TASK: Final = 4_000
+"""Bytes of a task: so many at once fit into the pipe of any system, and nobody waits for the other to read."""
+_QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
+"""Microseconds of processor time in a period, and the period (Linux, cgroup v2)."""
 _PROSE: Final = 20_000
 """Characters that are enough to tell a page's language."""
 _MOST_NAMED: Final = 5
@@ -156,51 +160,51 @@ def read_pages(tasks: Sequence[PageTask], stop: StopSwitch | None = None) -> Gen
         ReadingStopped: Somebody ended reading.
         KnowledgeError: A process that reads was ended from outside.
     """
-    processes = min(_count_processors(), MOST_PROCESSES, len(tasks))
-    if processes > 1 and sum(task.size for task in tasks) >= LEAST_BYTES:
-        yield from _read_beside(tasks, processes, stop or StopSwitch())
-        return
-    with TextReader(stop) as texts:
-        for task in tasks:
-            yield read_page(task, texts)
+    stop = stop or StopSwitch()
+    share = sum(task.size for task in tasks) // LEAST_BYTES
+    with ExitStack() as opened:
+        texts = opened.enter_context(TextReader(stop))
+        processes = opened.enter_context(_start(min(_count_processors(), MOST_PROCESSES, len(tasks), share), stop))
+        waiting: deque[tuple[PageTask, ReaderProcess | None]] = deque()
+
+        def receive() -> Page:
+            task, process = waiting.popleft()
+            return process.receive(task) if process else read_page(task, texts)
+
+        for number, task in enumerate(tasks):
+            process = processes[number % len(processes)] if processes else None
+            waiting.append((task, process if process and process.send(task) else None))
+            if len(waiting) > len(processes) * _AHEAD:
+                yield receive()
+        while waiting:
+            yield receive()
+
+
+@contextmanager
+def _start(number: int, stop: StopSwitch) -> Generator[list[ReaderProcess]]:
+    """Start processes for a block; none if one is enough, or if they cannot be started: then this one reads."""
+    with ExitStack() as opened:
+        begun: list[ReaderProcess] = []
+        if number > 1 and sys.executable:
+            try:
+                begun = [opened.enter_context(ReaderProcess(stop)) for _ in range(number)]
+            except OSError:
+                opened.close()
+        yield begun
 
 
 def _count_processors() -> int:
-    # Of a container, its own; macOS and Windows have no such call.
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _read_beside(tasks: Iterable[PageTask], processes: int, stop: StopSwitch) -> Iterator[Page]:
-    """Read in processes, each of which a thread waits for."""
-    idle: SimpleQueue[ReaderProcess] = SimpleQueue()
-
-    def read(task: PageTask) -> Page:
-        process = idle.get()
-        try:
-            return process.read(task)
-        finally:
-            idle.put(process)
-
-    waiting: deque[Future[Page]] = deque()
-    with ExitStack() as opened:
-        begun = [opened.enter_context(ReaderProcess(stop)) for _ in range(processes)]
-        for process in begun:
-            idle.put(process)
-        threads = opened.enter_context(ThreadPoolExecutor(processes, thread_name_prefix="pages"))
-        # At the end, also of a run that was broken off, this comes first: then no thread waits any longer.
-        opened.callback(threads.shutdown, wait=False, cancel_futures=True)
-        for process in begun:
-            opened.callback(process.kill)
-        for task in tasks:
-            if len(waiting) >= processes * _AHEAD:
-                yield waiting.popleft().result()
-            waiting.append(threads.submit(read, task))
-        while waiting:
-            yield waiting.popleft().result()
+    """Return how many processors this process may use, and of a container with a limit, at most that, rounded up."""
+    # macOS and Windows have no such call.
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with suppress(OSError, ValueError):
+        quota, period = _QUOTA.read_text("ascii").split()  # "max" where there is no limit
+        own = min(own, -(-int(quota) // int(period)))
+    return own
 
 
 class ReaderProcess:
-    """A process that reads pages, one at a time (`adapters.index.embedded.page_worker`)."""
+    """A process that reads pages, one after the other (`adapters.index.embedded.page_worker`)."""
 
     def __init__(self, stop: StopSwitch) -> None:
         self._stop = stop
@@ -213,24 +217,46 @@ class ReaderProcess:
             stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": path},
         )
+        self._begun = False
         stop.add(self._process)
 
-    def read(self, task: PageTask) -> Page:
-        assert self._process.stdin is not None  # noqa: S101 - both are pipes
-        assert self._process.stdout is not None  # noqa: S101
-        try:
-            pickle.dump(task, self._process.stdin)
+    def send(self, task: PageTask) -> bool:
+        """Hand over a task; whether it is short enough to wait for its turn without holding this process up."""
+        assert self._process.stdin is not None  # noqa: S101 - a pipe
+        sent = pickle.dumps(task)
+        if len(sent) > _LARGEST_TASK:
+            return False
+        # If the process has ended, `receive` says so.
+        with suppress(OSError):
+            self._process.stdin.write(sent)
             self._process.stdin.flush()
-            return pickle.load(self._process.stdout)  # noqa: S301 - what our own process wrote
-        except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
+        return True
+
+    def receive(self, task: PageTask) -> Page:
+        """Return the page of the task that was handed over first.
+
+        Raises:
+            ReadingStopped: Somebody ended reading.
+            KnowledgeError: The process has ended.
+        """
+        assert self._process.stdout is not None  # noqa: S101 - a pipe
+        try:
+            while not self._begun:
+                # What a start of the interpreter prints is no page.
+                self._begun = self._process.stdout.readline() in (BEGINS, b"")
+            page = pickle.load(self._process.stdout)  # noqa: S301 - what our own process wrote
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
             self._stop.check()
             raise KnowledgeError(
                 f"A process that reads documents ended while it read {task.path}.",
                 "Index again; if it ends again, look whether the machine has enough memory.",
             ) from error
+        if isinstance(page, str):
+            raise RuntimeError(f"{task.path} could not be read by another process:\n{page}")
+        return page
 
     def kill(self) -> None:
-        """End the process; whoever waits for it goes on."""
+        """End the process."""
         self._process.kill()
 
     def __enter__(self) -> Self:

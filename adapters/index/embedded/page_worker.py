@@ -1,6 +1,7 @@
 """The process that reads pages for another one: `python -m adapters.index.embedded.page_worker`.
 
-Tasks come pickled on standard input, pages go pickled to standard output, until the other side closes.
+Tasks come pickled on standard input. Pages, or a fault of ours as text, go pickled to standard output, until the other side
+closes.
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from __future__ import annotations
 import pickle
 import signal
 import sys
+import traceback
 from contextlib import suppress
 
-from adapters.index.embedded.page_reader import read_page
+from adapters.index.embedded.page_reader import BEGINS, Page, PageTask, read_page
 from adapters.reading.texts import TextReader
 
 
@@ -21,9 +23,18 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.stdout = sys.stderr
     with TextReader() as texts, suppress(EOFError, BrokenPipeError):
+        pages.write(BEGINS)
         while True:
-            pickle.dump(read_page(pickle.load(tasks), texts), pages)  # noqa: S301 - from the process that started this one
+            pickle.dump(_answer(pickle.load(tasks), texts), pages)  # noqa: S301 - from the process that started this one
             pages.flush()
+
+
+def _answer(task: PageTask, texts: TextReader) -> Page | str:
+    """Return a page, or what went wrong with us."""
+    try:
+        return read_page(task, texts)
+    except Exception:  # noqa: BLE001 - whatever it is, the other process raises it
+        return traceback.format_exc()
 
 
 if __name__ == "__main__":
