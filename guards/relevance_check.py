@@ -249,19 +249,22 @@ def check_relevance(question: RelevanceQuestion) -> Finding:
         # All was found with what was told before the question; whether that is answered, nothing says.
         parts = [PartFinding(text=text, status=PartStatus.PARTLY) for text in question.judged_parts]
         return _finding(parts, stray=False)
-    behind = {row.document for trace in found if trace.told for row in trace.passages}
+    behind = frozenset(row.document for trace in found if trace.told for row in trace.passages)
     parts = [_doubt_alone(part, behind, cited) for part in _parts(question, traces, cited)]
     return _finding(parts, stray=len(parts) > 1 and _stray(parts, cited))
 
 
-def _doubt_alone(part: PartFinding, behind: Collection[str], cited: Sequence[EvidenceItem]) -> PartFinding:
+def _doubt_alone(part: PartFinding, behind: frozenset[str], cited: Sequence[EvidenceItem]) -> PartFinding:
     """Return a part in doubt if only the bare question finds its pages.
 
     "I have a column of addresses. How do I get a list with each one only once?": a page on lists of paragraphs is found
     for the second sentence, and is not among `behind`, the documents found for both.
     """
-    pages = {item.document for item in cited if item.ref in part.refs}
-    if part.status is not PartStatus.ANSWERED or not behind or not pages.isdisjoint(behind):
+    own = [item for item in cited if item.ref in part.refs]
+    # A lookup was asked for by name, and is never asked again with what was told.
+    if part.status is not PartStatus.ANSWERED or not behind or any(item.lookup for item in own):
+        return part
+    if not behind.isdisjoint(item.document_key for item in own):
         return part
     return part.model_copy(update={"status": PartStatus.PARTLY})
 

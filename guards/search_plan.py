@@ -211,8 +211,6 @@ def _queries(so_far: SoFar, context: Context, profile: Profile, told: Sequence[s
 def _with_what_was_told(so_far: SoFar, profile: Profile) -> list[str]:
     """Return the query of a message with one question behind the sentence before that question, if the query lacks it.
 
-    Of a message that asks nothing, and of which the query is a part, that is the whole.
-
     That sentence often says what the question is about ("I have just one photo of a church, and the tower leans. How can
     I make the walls upright?"). What is found by it may be shown and quoted, and only the question by itself says whether
     it is answered. A sentence in which policy masks anything is not searched for: who ranks may be another server.
@@ -220,10 +218,9 @@ def _with_what_was_told(so_far: SoFar, profile: Profile) -> list[str]:
     asked = questions_and_context(own_words(so_far.question))
     if so_far.wanted or len(so_far.queries) != 1 or len(asked) != 1:
         return []
-    query, only = so_far.queries[0], asked[0]
-    told = only.context if only.asks else only.text.replace(query, "") if query in only.text else ""
-    whole = f"{told} {query}" if only.asks else only.text
-    if not told.strip() or told in query or len(whole) > _LONGEST_QUERY or mask_text(told, profile, role="") != told:
+    query, told = so_far.queries[0], asked[0].context
+    whole = f"{told} {query}"
+    if not told or told in query or len(whole) > _LONGEST_QUERY or mask_text(told, profile, role="") != told:
         return []
     return [whole]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from language import lexicon
-from language.memo import remember, remember_items
+from language.memo import remember_items
 from language.patterns import read_wording
 from language.sentences import questions, sentences
 from language.words import stems, tokens
@@ -122,19 +122,6 @@ def questions_and_context(text: str) -> list[QuestionPart]:
 
     Greetings, thanks and small talk are left out. Statements are not questions if the text has a question.
     """
-    asked, told = _read(text)
-    return [*asked] or ([QuestionPart(" ".join(told), asks=False)] if told else [])
-
-
-def statements_of(text: str) -> list[str]:
-    """Return the sentences of a text that asks nothing, without greetings, thanks and small talk; none if it asks."""
-    asked, told = _read(text)
-    return [] if asked else [*told]
-
-
-@remember
-def _read(text: str) -> tuple[tuple[QuestionPart, ...], tuple[str, ...]]:
-    """Return the questions of a text, each with the statement before it, and its statements."""
     asked: list[QuestionPart] = []
     told: list[str] = []
     before = ""
@@ -156,7 +143,9 @@ def _read(text: str) -> tuple[tuple[QuestionPart, ...], tuple[str, ...]]:
                     before = f"{before} {bare}" if len(before) + len(bare) < _LONGEST_CONTEXT else before
                 elif not before or len(named_in(bare)) > 1:
                     before = bare
-    return tuple(asked), tuple(told)
+    if asked:
+        return asked
+    return [QuestionPart(" ".join(told), asks=False)] if told else []
 
 
 def _asks(sentence: str) -> bool:

@@ -196,11 +196,11 @@ class ChatModel:
     async def _takes_another_schema(self, fault: ServerFault, sent: str) -> bool:
         """Whether a request was refused for the type of its schema and the other one named; that one is used from now on."""
         said = _words_of_cause(fault)
-        if fault.kind is not FaultKind.BAD_REQUEST or not sent or sent not in said:
+        if fault.kind is not FaultKind.BAD_REQUEST or not sent or not (sent in said or "response_format" in said):
             return False
         other = _JSON_OBJECT if sent == _JSON_SCHEMA else _JSON_SCHEMA
         # What was learnt may no longer hold, and another turn may have learnt it meanwhile.
-        if self._schema_type == sent and (sent == _JSON_OBJECT or other in said):
+        if self._schema_type == sent and (other in said or (sent == _JSON_OBJECT and "schema" in said)):
             await self._memory.put(self.access, _SCHEMA, None if sent == _JSON_OBJECT else other)
         return other in said
 

@@ -7,7 +7,7 @@ documents, the words that the profile calls its scope, and the questions of the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cache
@@ -38,7 +38,7 @@ from contracts.ports import PlanReply, PlanRequest, TopicProbe
 from contracts.profile import Profile
 from language import lexicon
 from language.features import asks_for_a_feature, names_another
-from language.message import is_complete, needs_context, own_words, questions_and_context, statements_of
+from language.message import is_complete, needs_context, own_words, questions_and_context
 from language.patterns import read_toml
 from language.sentences import questions, sentences
 from language.words import Phrases, rephrase, stems, tokens
@@ -63,9 +63,6 @@ _STORY = 25
 """Words from which a question of several sentences has a story before it."""
 _NAMES_ENOUGH = 3
 """Different content words of a sentence of a story that tells what it is about."""
-_KNOWN = 0.6
-"""How well the documents must know a statement, 0 to 1, so that others are left out. Sentences around the labelled questions
-reach .54, and two thirds of FastAPI's labelled statements .6; of the handbook's, which have other words, a third."""
 _ANSWERED = (Outcome.ANSWERED, Outcome.PAGES_SHOWN, "")
 """Ends of a turn whose question named something; of those that nothing is known of, it is assumed."""
 _ELSEWHERE = (Outcome.DECLINED, Outcome.REFUSED)
@@ -116,14 +113,11 @@ class OfflinePlanner:
             async with asyncio.timeout(seconds):
                 # Who was asked back is not off topic for having answered.
                 parts = _parts(request) if _is_answer(request) else []
-                statements = statements_of(whole)[:_MOST_QUERIES]
-                texts = (*queries, *statements, *_sentences_of_a_story(whole), *parts)
+                texts = (*queries, *_sentences_of_a_story(whole), *parts)
                 probes = dict.fromkeys((*texts, *rephrase(texts, self._profile.synonyms)))
                 # At once: a server of vectors that does not answer costs its time only once.
                 asked = (self._probe.on_topic(text, made) for text in probes)
-                known = dict(zip(probes, await asyncio.gather(*asked), strict=True))
-                topic = max(known.values(), default=0.0)
-                queries = _without_asides(statements, known) or queries
+                topic = max(await asyncio.gather(*asked), default=0.0)
         except SourceUnavailable as error:
             unasked = f"it was not asked how far the message is on topic. {error}"
         except TimeoutError:
@@ -375,17 +369,6 @@ def _queries(text: str) -> list[str]:
                 merged[-1] = f"{merged[-1]} {part}"
     chosen = [line for line in merged if stems(line)][:_MOST_QUERIES] or [" ".join(text.split())]
     return list(dict.fromkeys(query[:_LONGEST_QUERY] for query in chosen))
-
-
-def _without_asides(statements: list[str], known: Mapping[str, float]) -> list[str]:
-    """Return the queries of a message that asks nothing, without sentences that the documents know far less than another.
-
-    "My manager told me about this today. The name has a hyphen.": the documents tell which of the two is meant. If they
-    know none well, or all alike, nothing is left out, and nothing is returned.
-    """
-    best = max((known[one] for one in statements), default=0.0)
-    kept = [one for one in statements if known[one] >= best / 2]
-    return _queries(" ".join(kept)) if best >= _KNOWN and len(kept) < len(statements) else []
 
 
 def _sentences_of_a_story(text: str) -> list[str]:

@@ -41,15 +41,18 @@ def main() -> None:
             faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
             reply = _reply(ending, content)
             faulthandler.cancel_dump_traceback_later()
-            replies.write(json.dumps(reply).encode() + b"\n")
+            # The start of the interpreter may have printed something, without an end of its line.
+            replies.write(b"\n" + json.dumps(reply).encode() + b"\n")
             replies.flush()
 
 
 def _receive(requests: IO[bytes], files: SimpleQueue[tuple[str, bytes]]) -> None:
-    while header := requests.readline().split():
-        files.put((header[0].decode(), requests.read(int(header[1]))))
-    # Who asked is gone, maybe killed: what is being read is for nobody.
-    os._exit(0)
+    try:
+        while header := requests.readline().split():
+            files.put((header[0].decode(), requests.read(int(header[1]))))
+    finally:
+        # Who asked is gone, maybe killed, and what is being read is for nobody; or there is no memory for the file.
+        os._exit(0)
 
 
 def _limit_memory() -> None:

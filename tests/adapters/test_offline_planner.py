@@ -10,14 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.fakes.topic import FakeTopicProbe
 from adapters.planning.offline import OfflinePlanner
 from contracts.calls import ModelCall
 from contracts.enums import Language, ModerationState, Outcome, RequestType, SafetyLevel, SGRAction
 from contracts.plan import SGRPlanResult
 from contracts.ports import Exchange, PlanRequest
 from contracts.report import ModerationResult
-from language.sentences import sentences
 from language.words import detect
 from tests.support.ports.probes import Probe
 from tests.support.turn import PROFILE
@@ -41,26 +39,6 @@ async def test_a_question_on_topic_goes_on() -> None:
     assert plan.intent_confidence >= 0.8
     assert plan.subqueries == ["How do I boil water?"]
     assert (plan.uncertainties, plan.clarification_question, plan.wants_human) == ([], None, False)
-
-
-@pytest.mark.parametrize(
-    ("text", "known", "queries"),
-    [
-        ("My boss told me today. The lid has a crack.", (0.3, 0.9), ["The lid has a crack."]),
-        ("The lid has a crack. My boss told me today.", (0.9, 0.3), ["The lid has a crack."]),
-        ("The lamp is red. The lid has a crack.", (0.5, 0.9), ["The lamp is red. The lid has a crack."]),
-        ("My boss told me today. The lid has a crack.", (0.3, 0.1), ["My boss told me today. The lid has a crack."]),
-        ("My boss told me today. Has the lid a crack?", (0.9, 0.1), ["Has the lid a crack?"]),
-    ],
-    ids=["before it", "behind it", "both are known", "neither is known", "a question"],
-)
-async def test_what_the_documents_hardly_know_is_no_query_of_a_message_that_asks_nothing(
-    text: str, known: tuple[float, float], queries: list[str]
-) -> None:
-    """Of statements, the documents tell which one is meant; a question is always meant."""
-    probe = FakeTopicProbe(0.8, dict(zip(sentences(text), known, strict=True)))
-    planned = await OfflinePlanner(probe, PROFILE).plan(PlanRequest(text, Language.EN))
-    assert planned.plan.subqueries == queries
 
 
 async def test_a_question_off_topic_is_declined() -> None:

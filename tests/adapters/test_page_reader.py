@@ -132,7 +132,7 @@ def test_what_the_interpreter_prints_when_it_starts_is_no_page(
     docs: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some environments print a line from their own start file."""
-    (tmp_path / "sitecustomize.py").write_text("print('hello from the environment')\n", "utf-8")
+    (tmp_path / "sitecustomize.py").write_text("print('hello\\nfrom the environment', end='', flush=True)\n", "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     assert ingest(docs, directory=tmp_path / "kb").documents == 24
 

@@ -152,6 +152,18 @@ def test_a_page_that_only_the_bare_question_finds_is_no_sure_answer(behind: Evid
     assert found(traces=[own, longer]).status is status
 
 
+def test_what_was_told_before_a_question_says_nothing_of_rows_and_of_passages_without_a_document() -> None:
+    """A lookup is asked for by name, and never with what was told; a passage without a document is one by itself."""
+    row = item("counts", "There are 12 open conversations.", source=Source.DB, found="12", ref="db:counts()#0")
+    longer = trace(f"My phone is new. {DELETE}", (NOTES, 9.0), told=True)
+    own = trace(DELETE, (row, 20.0), source=Source.DB)
+    assert found(evidence=[row, NOTES], cited=frozenset({row.ref}), traces=[own, longer]).status is OK
+    bare = CHAT.model_copy(update={"document": ""})
+    own = trace(DELETE, (bare, 20.0), (NOTES, 8.0), words=WORDS)
+    longer = trace(f"My phone is new. {DELETE}", (bare, 9.0), told=True)
+    assert found(evidence=[bare, NOTES], cited=frozenset({bare.ref}), traces=[own, longer]).status is OK
+
+
 def test_words_that_a_page_lacks_do_not_speak_against_what_reads_as_the_answer() -> None:
     """Users have other words than the documents; a name that no page has is still missing."""
     ahead = reading(-9.0, 3.0)

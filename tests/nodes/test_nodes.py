@@ -494,9 +494,6 @@ async def test_queries_are_asked_in_the_documents_words_and_refined_by_feedback(
         ("My tea is cold. When does it boil? Where is the lid?", ["When does it boil?", "Where is the lid?"], []),
         (f"My tea is {'very ' * 80}cold. When does it boil?", ["When does it boil?"], []),
         ("My card is 4111 1111 1111 1111. When does it boil?", ["When does it boil?"], []),
-        ("My tea is cold. The kettle is slow.", ["The kettle is slow."], ["My tea is cold. The kettle is slow."]),
-        ("The kettle is slow.", ["The kettle is slow."], []),
-        ("The kettle is slow.", ["slow kettle"], []),
         ("From: bob@corp.com\nSubject: tea\nWhen does it boil?", ["When does it boil?"], ["tea When does it boil?"]),
     ],
     ids=[
@@ -506,9 +503,6 @@ async def test_queries_are_asked_in_the_documents_words_and_refined_by_feedback(
         "two questions",
         "a long story before",
         "a card before",
-        "the rest of what asks nothing",
-        "all of what asks nothing",
-        "a query of a model's",
         "a ticket's form before",
     ],
 )

@@ -157,6 +157,19 @@ async def test_what_was_learnt_of_schemas_is_forgotten_when_it_no_longer_holds(s
     assert memory.get(made.access, "schema") is None
 
 
+async def test_a_refusal_for_something_else_forgets_nothing_of_schemas(server: FakeServer) -> None:
+    """Some name the type in other sentences: the messages must speak of JSON."""
+    words = "'messages' must contain the word 'json' to use 'response_format' of type 'json_object'"
+    server.script([refusal(words), {"reply": {"text": "{}"}}])
+    memory = WireMemory()
+    async with bench(server) as made:
+        await memory.put(made.access, "schema", "json_object")
+        model = ChatModel(made.access, CallPurpose.DRAFT, made.client, memory=memory)
+        with pytest.raises(ServerFault):
+            await model.ask(Ask(Q, 100, options={"response_format": WANTED}), deadline_in(20))
+    assert memory.get(made.access, "schema") == "json_object"
+
+
 async def test_what_a_message_carries_besides_words_stays_here(server: FakeServer) -> None:
     """Names, ids and additional_kwargs of messages never reach a server."""
     said = AIMessage("a", name="NAME", id="ID", additional_kwargs={"sgr_injected": True, "audio": {"id": "ID"}})

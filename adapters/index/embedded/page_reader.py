@@ -243,7 +243,8 @@ class ReaderProcess:
         try:
             while not self._begun:
                 # What a start of the interpreter prints is no page.
-                self._begun = self._process.stdout.readline() in (BEGINS, b"")
+                line = self._process.stdout.readline()
+                self._begun = not line or line.endswith(BEGINS)
             page = pickle.load(self._process.stdout)  # noqa: S301 - what our own process wrote
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             self._stop.check()
