@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Self
 
 from adapters.reading.document import LIBRARIES, SECONDS, Document, Unfit
-from adapters.reading.stop_switch import StopSwitch
+from adapters.reading.stop_switch import StopSwitch, start_module
 
 
 class Converter:
@@ -66,16 +63,7 @@ class Converter:
 
     def _start(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            # The same modules as here, and none from the folder that the program happens to run in.
-            path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
-            self._process = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-P", "-m", "adapters.reading.worker", str(self._seconds)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": path},
-            )
-            self._stop.add(self._process)
+            self._process = start_module("adapters.reading.worker", str(self._seconds), stop=self._stop)
         return self._process
 
     def close(self) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 import threading
+from pathlib import Path
 
 
 class ReadingStopped(Exception):  # it is no fault of the file
@@ -50,3 +53,22 @@ class StopSwitch:
         """Forget a process, which is about to be waited for: its number may be another's then."""
         with self._lock:
             self._processes.remove(process)
+
+
+def start_module(name: str, *arguments: str, stop: StopSwitch) -> subprocess.Popen[bytes]:
+    """Start a module of ours as a process that reads for this one, over its standard input and output.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    # The same modules as here, and none from the folder that the program happens to run in.
+    path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
+    process = subprocess.Popen(  # noqa: S603 - our own module
+        [sys.executable, "-P", "-m", name, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    stop.add(process)
+    return process

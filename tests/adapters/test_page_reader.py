@@ -79,7 +79,7 @@ def test_a_reader_that_is_killed_ends_the_run_and_leaves_the_old_index(
     receive = page_reader.ReaderProcess.receive
 
     def killed(process: page_reader.ReaderProcess, task: page_reader.PageTask) -> page_reader.Page:
-        process.kill()
+        process._process.kill()
         return receive(process, task)
 
     monkeypatch.setattr(page_reader.ReaderProcess, "receive", killed)

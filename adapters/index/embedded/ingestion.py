@@ -258,16 +258,20 @@ class _IngestionRun:
         for row, scan in scans:
             self._keep_known(row, scan)
         since = time.time_ns() - _FRESH_NS
-        with closing(read_pages([self._task(row, found) for row, found in fresh], self.stop)) as pages:
+        tasks = [
+            self._task((row.id, found.path), found.size, known=self.before.get((row.id, found.path)))
+            for row, found in fresh
+        ]
+        with closing(read_pages(tasks, self.stop)) as pages:
             for (row, found), page in zip(fresh, pages, strict=True):
                 self._note(row, found, page, since)
                 self.read += 1
                 self._tell(f"{row.label}/{found.path}")
 
-    def _task(self, folder: FolderRow, found: FoundFile) -> PageTask:
-        old = self.before.get((folder.id, found.path))
-        known = None if old is None else old.sha256
-        return PageTask(Path(folder.path), found.path, found.size, self._reading(folder.id), self.max_bytes, known)
+    def _task(self, key: _Key, size: int, known: FileRow | None = None) -> PageTask:
+        folder = {**self.named, **self.others}[key[0]]
+        digest = None if known is None else known.sha256
+        return PageTask(Path(folder.path), key[1], size, self._reading(key[0]), self.max_bytes, digest)
 
     def _kept_reading(self, folder: int) -> DialectSettings:
         return as_written(self.store.meta(_reading_key(folder)))
@@ -386,12 +390,8 @@ class _IngestionRun:
 
     def _read_rest(self, coming: Iterable[tuple[Identity, _Key]]) -> None:
         """Read the files of documents that come though their files are known: cut in a new way, or no longer left out."""
-        folders = {**self.named, **self.others}
         rest = [(identity, key) for identity, key in coming if key not in self.spooled]
-        tasks = [
-            PageTask(Path(folders[key[0]].path), key[1], self.now[key].size, self._reading(key[0]), self.max_bytes)
-            for _, key in rest
-        ]
+        tasks = [self._task(key, self.now[key].size) for _, key in rest]
         self.fresh += len(rest)
         with closing(read_pages(tasks, self.stop)) as pages:
             for (identity, key), page in zip(rest, pages, strict=True):

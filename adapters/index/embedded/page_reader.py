@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
 import sys
 import zlib
 from collections import deque
@@ -22,7 +21,7 @@ from adapters.reading import chunks, files, front_matter
 from adapters.reading.dialects import DialectSettings
 from adapters.reading.document import Unfit
 from adapters.reading.pdf import PAGE_HEADING
-from adapters.reading.stop_switch import StopSwitch
+from adapters.reading.stop_switch import StopSwitch, start_module
 from adapters.reading.texts import Text, TextReader
 from contracts.errors import KnowledgeError
 from language.attacks.orders import orders_in
@@ -208,17 +207,8 @@ class ReaderProcess:
 
     def __init__(self, stop: StopSwitch) -> None:
         self._stop = stop
-        # The same modules as here, and none from the folder that the program happens to run in.
-        path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "adapters.index.embedded.page_worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": path},
-        )
+        self._process = start_module("adapters.index.embedded.page_worker", stop=stop)
         self._begun = False
-        stop.add(self._process)
 
     def send(self, task: PageTask) -> bool:
         """Hand over a task; whether it is short enough to wait for its turn without holding this process up."""
@@ -255,10 +245,6 @@ class ReaderProcess:
         if isinstance(page, str):
             raise RuntimeError(f"{task.path} could not be read by another process:\n{page}")
         return page
-
-    def kill(self) -> None:
-        """End the process."""
-        self._process.kill()
 
     def __enter__(self) -> Self:
         return self
