@@ -26,8 +26,10 @@ _SIGNS_OFF: Final = _WORDING.pattern("signs_off")
 _FIELD: Final = re.compile(
     r"^[ \t*_#>-]{0,9}(?P<name>[^\W\d_][\w /#№.-]{0,30}?)[*_]{0,2}\s{0,3}(?:[:=]|\s#|\s№)[*_]{0,2}\s{0,9}(?P<value>.{0,2000})$"
 )
+_TICKET_HEAD: Final = _WORDING.pattern("ticket_head")
 _ASKS_IN: Final = frozenset(_WORDING.words("asks_in"))
 _FORM: Final = frozenset(_WORDING.words("form"))
+_RULER: Final = re.compile(r"\s*(?:[-_=*]{3,}\s*)?")
 _FEWEST_FIELDS: Final = 2
 """Fields from which lines of `name: value` are a form."""
 _OPENING: Final = _WORDING.pattern("opening")
@@ -68,7 +70,7 @@ def own_words(message: str) -> str:
     """Return a message without quoted mail, signature and form fields; the whole message if nothing else is left."""
     lines = _without_quotes(message.splitlines())
     lines = _without_form(_without_signature(lines))
-    text = "\n".join(lines).strip()
+    text = "\n".join(_without_rulers(lines)).strip()
     return text if stems(text) else message
 
 
@@ -88,9 +90,22 @@ def _without_signature(lines: list[str]) -> list[str]:
     # A signature stands at the end: only the last lines are looked at.
     for number in filled[max(1, len(filled) - _MOST_SIGNED - 1) :]:
         said = _SIGNS_OFF.match(lines[number])
-        if said and len(stems(said["behind"])) <= 3 and not any(_ASKS[0] in line for line in lines[number + 1 :]):
+        asks = any(_ASKS[0] in line for line in lines[number:])
+        # A ruler behind the head of a ticket begins its text.
+        if said and len(stems(said["behind"])) <= 3 and not asks and any(map(_is_own, lines[:number])):
             return lines[:number]
     return lines
+
+
+def _is_own(line: str) -> bool:
+    """Whether a line may be the user's own words, and no part of a ticket's head."""
+    return bool(stems(line)) and _field(line)[0] != "form"
+
+
+def _without_rulers(lines: list[str]) -> list[str]:
+    """Return lines without the rulers, and the empty lines, at both ends."""
+    said = [number for number, line in enumerate(lines) if not _RULER.fullmatch(line)]
+    return lines[said[0] : said[-1] + 1] if said else []
 
 
 def _without_form(lines: list[str]) -> list[str]:
@@ -105,6 +120,8 @@ def _without_form(lines: list[str]) -> list[str]:
 
 def _field(line: str) -> tuple[str | None, str]:
     """Return whether a line is a field of a form, and of which kind: `asks`, `form` or none."""
+    if _TICKET_HEAD.match(line):
+        return "form", ""
     said = _FIELD.match(line)
     if said is None:
         return None, line

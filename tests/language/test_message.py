@@ -42,6 +42,27 @@ def test_a_wrapped_question_is_the_question(message: str) -> None:
     assert complete_questions(message) == [DELETE]
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "[Request 2026-1107] New\nRequester: Anna Berg\nSLA: 8 h\n-----\n{}\n-----\nThis message was made by a machine.",
+        "[Обращение 2026-1107] В работе\nАвтор: Анна Орлова\nСрок ответа: 8 ч\n=====\n{}\n=====",
+        "{}\n\nСпасибо,\nПётр",
+        "{}\n\nThanks,\nPeter",
+    ],
+)
+@pytest.mark.parametrize("said", ["The form does not open", "Форма не открывается"])
+def test_what_is_told_without_a_question_is_found_in_its_wrapping_too(message: str, said: str) -> None:
+    """Between the rulers of a ticket, or before a signature."""
+    assert [one.text for one in questions_and_context(own_words(message.format(said)))] == [said]
+
+
+@pytest.mark.parametrize("last", ["Thanks, how do I log in?", "Спасибо, а как войти?"])
+def test_a_question_behind_a_word_of_thanks_is_no_signature(last: str) -> None:
+    """It stands in the last line, as a signature does."""
+    assert last in own_words(f"It works now.\n{last}")
+
+
 @pytest.mark.parametrize("message", WRAPPED_RU)
 def test_a_wrapped_russian_question_is_the_question(message: str) -> None:
     """The same in Russian."""
