@@ -54,6 +54,8 @@ _SCHEMA: Final = "schema"
 _JSON_SCHEMA: Final = "json_schema"
 _JSON_OBJECT: Final = "json_object"
 """The type under which llama-cpp-python takes a schema; it refuses `json_schema`."""
+_NOT_TAKEN: Final = re.compile(r"schema|not (?:supported|available|allowed|permitted)|un(?:supported|available|known)")
+"""Said of a type that a server took before, and does not take now."""
 _OF_THE_REQUEST: Final = re.compile(r"validation errors?\b.{0,60}\('body'")
 """What llama-cpp-python calls an error of its own, with status 500, and is one of the request: no use to try it again."""
 _TOO_LONG: Final = ("context_length", "context length", "context size", "context window", "too many tokens", "too long")
@@ -172,6 +174,9 @@ class ChatModel:
                 elif not schema and await self._takes_another_schema(fault, type_sent):
                     schema = True
                 else:
+                    # What this request learnt of schemas and was refused all the same holds for no other one.
+                    if schema and fault.kind is FaultKind.BAD_REQUEST:
+                        await self._memory.put(self.access, _SCHEMA, None)
                     raise
 
     async def _with_retries(
@@ -200,7 +205,7 @@ class ChatModel:
             return False
         other = _JSON_OBJECT if sent == _JSON_SCHEMA else _JSON_SCHEMA
         # What was learnt may no longer hold, and another turn may have learnt it meanwhile.
-        if self._schema_type == sent and (other in said or (sent == _JSON_OBJECT and "schema" in said)):
+        if self._schema_type == sent and (other in said or (sent == _JSON_OBJECT and _NOT_TAKEN.search(said))):
             await self._memory.put(self.access, _SCHEMA, None if sent == _JSON_OBJECT else other)
         return other in said
 

@@ -157,6 +157,34 @@ async def test_what_was_learnt_of_schemas_is_forgotten_when_it_no_longer_holds(s
     assert memory.get(made.access, "schema") is None
 
 
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        (
+            None,
+            [
+                "response_format must be text or json_object, not json_schema",
+                "Unknown parameter: 'response_format.schema'.",
+            ],
+        ),
+        ("json_object", ["This response_format type is unavailable now"]),
+    ],
+    ids=["neither is taken", "no longer taken"],
+)
+async def test_a_type_of_schema_that_is_refused_is_not_remembered(
+    server: FakeServer, known: str | None, words: list[str]
+) -> None:
+    """The next request is sent as to any server."""
+    server.script(list(map(refusal, words)))
+    memory = WireMemory()
+    async with bench(server) as made:
+        await memory.put(made.access, "schema", known)
+        model = ChatModel(made.access, CallPurpose.DRAFT, made.client, memory=memory)
+        with pytest.raises(ServerFault):
+            await model.ask(Ask(Q, 100, options={"response_format": WANTED}), deadline_in(20))
+    assert memory.get(made.access, "schema") is None
+
+
 async def test_a_refusal_for_something_else_forgets_nothing_of_schemas(server: FakeServer) -> None:
     """Some name the type in other sentences: the messages must speak of JSON."""
     words = "'messages' must contain the word 'json' to use 'response_format' of type 'json_object'"
