@@ -249,22 +249,34 @@ def check_relevance(question: RelevanceQuestion) -> Finding:
         # All was found with what was told before the question; whether that is answered, nothing says.
         parts = [PartFinding(text=text, status=PartStatus.PARTLY) for text in question.judged_parts]
         return _finding(parts, stray=False)
-    behind = frozenset(row.document for trace in found if trace.told for row in trace.passages)
-    parts = [_doubt_alone(part, behind, cited) for part in _parts(question, traces, cited)]
+    alone = _found_alone(question.traces)
+    parts = [_doubt_alone(part, alone, cited) for part in _parts(question, traces, cited)]
     return _finding(parts, stray=len(parts) > 1 and _stray(parts, cited))
 
 
-def _doubt_alone(part: PartFinding, behind: frozenset[str], cited: Sequence[EvidenceItem]) -> PartFinding:
-    """Return a part in doubt if only the bare question finds its pages.
+def _found_alone(traces: Sequence[QueryTrace]) -> frozenset[str]:
+    """Return the documents that a bare question finds, and that its source does not find for it behind what was told.
 
     "I have a column of addresses. How do I get a list with each one only once?": a page on lists of paragraphs is found
-    for the second sentence, and is not among `behind`, the documents found for both.
+    for the second sentence only. Where the longer search failed, and for what a drafter searched for, nothing was compared.
     """
+    longer = [trace for trace in traces if trace.told and not trace.error]
+    alone: set[str] = set()
+    others: set[str] = {row.document for trace in longer for row in trace.passages}
+    for trace in traces:
+        compared = any(one.source is trace.source and one.query.endswith(trace.query) for one in longer)
+        if not trace.told:
+            (alone if compared else others).update(row.document for row in trace.passages)
+    return frozenset(alone - others)
+
+
+def _doubt_alone(part: PartFinding, alone: frozenset[str], cited: Sequence[EvidenceItem]) -> PartFinding:
+    """Return a part in doubt if it rests on documents that only the bare question finds."""
     own = [item for item in cited if item.ref in part.refs]
     # A lookup was asked for by name, and is never asked again with what was told.
-    if part.status is not PartStatus.ANSWERED or not behind or any(item.lookup for item in own):
+    if part.status is not PartStatus.ANSWERED or any(item.lookup for item in own):
         return part
-    if not behind.isdisjoint(item.document_key for item in own):
+    if not own or not alone.issuperset(item.document_key for item in own):
         return part
     return part.model_copy(update={"status": PartStatus.PARTLY})
 

@@ -152,6 +152,17 @@ def test_a_page_that_only_the_bare_question_finds_is_no_sure_answer(behind: Evid
     assert found(traces=[own, longer]).status is status
 
 
+def test_a_search_that_was_not_made_behind_what_was_told_casts_no_doubt() -> None:
+    """It failed, or a drafter searched for something else: the page was found another way."""
+    own = trace(DELETE, (CHAT, 20.0), (NOTES, 8.0), words=WORDS)
+    longer = trace(f"My phone is new. {DELETE}", (NOTES, 9.0), told=True)
+    failed = longer.model_copy(update={"passages": (), "error": "it is down"})
+    elsewhere = longer.model_copy(update={"source": Source.POLICY})
+    wish = trace("remove a chat", (CHAT, 20.0), words=WORDS)
+    assert found(traces=[own, longer]).status is DOUBTFUL
+    assert [found(traces=[own, *more]).status for more in ([failed], [elsewhere, failed], [longer, wish])] == [OK] * 3
+
+
 def test_what_was_told_before_a_question_says_nothing_of_rows_and_of_passages_without_a_document() -> None:
     """A lookup is asked for by name, and never with what was told; a passage without a document is one by itself."""
     row = item("counts", "There are 12 open conversations.", source=Source.DB, found="12", ref="db:counts()#0")

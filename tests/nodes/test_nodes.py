@@ -518,6 +518,15 @@ async def test_a_single_question_is_searched_for_behind_what_was_told_before_it_
     ]
 
 
+async def test_synonyms_of_the_profile_count_behind_what_was_told_too() -> None:
+    """What only the documents' word finds is found behind the sentence before it as well, and is in no doubt for it."""
+    profile = PROFILE.model_copy(update={"synonyms": (("urn", "kettle"),)})
+    planned = plan(subqueries=["When does the kettle boil?"])
+    message = "My tea is cold. When does the kettle boil?"
+    _, requests, _ = await retrieved(message=message, planned=planned, kinds=(Source.DOC,), profile=profile)
+    assert [request.query for request in requests if request.told] == [message, "my tea is cold when does the urn boil"]
+
+
 async def test_diversify_leaves_out_the_documents_there_are() -> None:
     """DIVERSIFY_SOURCES asks for other documents, and keeps what was found before."""
     update, requests, _ = await retrieved(actions=("DIVERSIFY_SOURCES",), retry_count=1)
