@@ -17,8 +17,9 @@ from guards.policy_check import check_answer, check_request
 from language import lexicon
 from language.attacks.demands import question_asks_for_secrets
 from language.clean import fold
+from language.envelope import own_words
 from language.figures.ordinals import LAST, number_named
-from language.message import own_words, questions_and_context
+from language.message import questions_and_context
 from language.patterns import read_wording
 from language.privacy.personal_data import personal_data
 from language.privacy.secrets import secrets

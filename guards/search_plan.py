@@ -20,7 +20,8 @@ from contracts.ports import SearchRequest
 from contracts.profile import Profile
 from guards.evidence_selection import same_words
 from guards.policy_check import mask_text
-from language.message import own_words, questions_and_context
+from language.envelope import own_words
+from language.message import questions_and_context
 from language.words import rephrase
 
 MOST_ROWS = 20

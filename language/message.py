@@ -1,6 +1,5 @@
-"""The questions of a message, separated by structure from greetings, thanks, signatures, quoted mail and form fields.
+"""The questions of a message, told from greetings, thanks and statements; what stands around it, `envelope` takes off.
 
-own_words             the message without quoted mail, signature and form fields
 questions_and_context the questions, each with the statement before it
 complete_questions    the questions that are searchable without context
 """
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from language import lexicon
+from language.envelope import own_words
 from language.memo import remember_items
 from language.patterns import read_wording
 from language.sentences import questions, sentences
@@ -19,23 +19,11 @@ from language.words import stems, tokens
 
 _WORDING: Final = read_wording(__name__)
 
-_MOST_SIGNED: Final = 8
-"""Lines of a signature; what is longer says something."""
-_QUOTE_BEGINS: Final = _WORDING.pattern("quote_begins")
-_SIGNS_OFF: Final = _WORDING.pattern("signs_off")
-_FIELD: Final = re.compile(
-    r"^[ \t*_#>-]{0,9}(?P<name>[^\W\d_][\w /#№.-]{0,30}?)[*_]{0,2}\s{0,3}(?:[:=]|\s#|\s№)[*_]{0,2}\s{0,9}(?P<value>.{0,2000})$"
-)
-_TICKET_HEAD: Final = _WORDING.pattern("ticket_head")
-_ASKS_IN: Final = frozenset(_WORDING.words("asks_in"))
-_FORM: Final = frozenset(_WORDING.words("form"))
-_RULER: Final = re.compile(r"\s*(?:[-_=*]{3,}\s*)?")
-_FEWEST_FIELDS: Final = 2
-"""Fields from which lines of `name: value` are a form."""
 _OPENING: Final = _WORDING.pattern("opening")
 _ASKED_FOR: Final = _WORDING.pattern("asked_for")
 _THANKS: Final = _WORDING.pattern("thanks")
 _REQUESTS: Final = _WORDING.pattern("requests")
+_WANTS: Final = _WORDING.pattern("wants")
 _POINTS: Final = frozenset(_WORDING.words("points"))
 _PRONOUN: Final = _WORDING.pattern("pronoun")
 _DEMONSTRATIVE: Final = _WORDING.pattern("demonstrative")
@@ -66,73 +54,6 @@ class QuestionPart:
     asks: bool = True
 
 
-def own_words(message: str) -> str:
-    """Return a message without quoted mail, signature and form fields; the whole message if nothing else is left."""
-    lines = _without_quotes(message.splitlines())
-    lines = _without_form(_without_signature(lines))
-    text = "\n".join(_without_rulers(lines)).strip()
-    return text if stems(text) else message
-
-
-def _without_quotes(lines: list[str]) -> list[str]:
-    own: list[str] = []
-    for line in lines:
-        # In the head of a form, "From:" names its sender; behind a text of the user's own, it begins a mail.
-        if _QUOTE_BEGINS.match(line) and any(stems(other) and _field(other)[0] is None for other in own):
-            break
-        own.append(line)
-    own = [line for line in own if not line.lstrip().startswith(">")]
-    return own if any(stems(line) for line in own) else lines
-
-
-def _without_signature(lines: list[str]) -> list[str]:
-    filled = [number for number, line in enumerate(lines) if line.strip()]
-    # A signature stands at the end: only the last lines are looked at.
-    for number in filled[max(1, len(filled) - _MOST_SIGNED - 1) :]:
-        said = _SIGNS_OFF.match(lines[number])
-        asks = any(_ASKS[0] in line for line in lines[number:])
-        # A ruler behind the head of a ticket begins its text.
-        if said and len(stems(said["behind"])) <= 3 and not asks and any(map(_is_own, lines[:number])):
-            return lines[:number]
-    return lines
-
-
-def _is_own(line: str) -> bool:
-    """Whether a line may be the user's own words, and no part of a ticket's head."""
-    return bool(stems(line)) and _field(line)[0] != "form"
-
-
-def _without_rulers(lines: list[str]) -> list[str]:
-    """Return lines without the rulers, and the empty lines, at both ends."""
-    said = [number for number, line in enumerate(lines) if not _RULER.fullmatch(line)]
-    return lines[said[0] : said[-1] + 1] if said else []
-
-
-def _without_form(lines: list[str]) -> list[str]:
-    """Return lines without the fields of a ticket that ask nothing, and without the names of those that do."""
-    fields = [_field(line) for line in lines]
-    if sum(name is not None for name, _ in fields) < _FEWEST_FIELDS:
-        return lines
-    return [
-        line if name is None else value for line, (name, value) in zip(lines, fields, strict=True) if name != "form"
-    ]
-
-
-def _field(line: str) -> tuple[str | None, str]:
-    """Return whether a line is a field of a form, and of which kind: `asks`, `form` or none."""
-    if _TICKET_HEAD.match(line):
-        return "form", ""
-    said = _FIELD.match(line)
-    if said is None:
-        return None, line
-    if _REQUESTS.match(said["name"]):
-        return None, line
-    words = set(tokens(said["name"]))
-    if words & _ASKS_IN:
-        return "asks", said["value"]
-    return ("form", "") if words & _FORM and _ASKS[0] not in line else (None, line)
-
-
 @remember_items
 def questions_and_context(text: str) -> list[QuestionPart]:
     """Return the questions of a text in order, each with the statement before it; the whole text if it asks nothing.
@@ -160,9 +81,19 @@ def questions_and_context(text: str) -> list[QuestionPart]:
                     before = f"{before} {bare}" if len(before) + len(bare) < _LONGEST_CONTEXT else before
                 elif not before or len(named_in(bare)) > 1:
                     before = bare
-    if asked:
-        return asked
-    return [QuestionPart(" ".join(told), asks=False)] if told else []
+    return asked or _requests(told)
+
+
+def _requests(told: list[str]) -> list[QuestionPart]:
+    """Return the statements of a message without questions as one part: those that want something, with the others as context."""
+    wanted = [sentence for sentence in told if _WANTS.search(sentence)]
+    if not wanted:
+        return [QuestionPart(" ".join(told), asks=False)] if told else []
+    context = " ".join(sentence for sentence in told if sentence not in wanted)
+    if len(context) > _LONGEST_CONTEXT:
+        before = told[: told.index(wanted[0])]
+        context = before[-1][-_LONGEST_CONTEXT:] if before else ""
+    return [QuestionPart(" ".join(wanted), context, asks=False)]
 
 
 def _asks(sentence: str) -> bool:

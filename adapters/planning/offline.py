@@ -37,8 +37,9 @@ from contracts.plan import PLAN_TOOL, SGRPlanResult
 from contracts.ports import PlanReply, PlanRequest, TopicProbe
 from contracts.profile import Profile
 from language import lexicon
+from language.envelope import own_words
 from language.features import asks_for_a_feature, names_another
-from language.message import is_complete, needs_context, own_words, questions_and_context
+from language.message import is_complete, needs_context, questions_and_context
 from language.patterns import read_toml
 from language.sentences import questions, sentences
 from language.words import Phrases, rephrase, stems, tokens
