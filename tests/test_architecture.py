@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-import shutil
-import subprocess
 import sys
 import tomllib
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -172,24 +169,7 @@ def test_every_dependency_is_in_the_lock() -> None:
     assert names <= set(locked())
 
 
-# ------------------------------------------------------------------------------------------------------------ wheel
-
-
-def test_the_wheel_holds_every_file_of_every_package(tmp_path: Path) -> None:
-    """Word lists, texts and rules travel with the code that reads them."""
-    source = tmp_path / "source"
-    for package in SHIPPED:
-        shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "LICENSE"):
-        shutil.copy(ROOT / name, source / name)
-    (source / "README.md").write_text("# Readme\n", "utf-8")
-    command = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", str(tmp_path)]
-    subprocess.run([*command, str(source)], check=True, capture_output=True)
-    [wheel] = tmp_path.glob("*.whl")
-    shipped = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    files = {path for package in SHIPPED for path in (ROOT / package).rglob("*") if path.is_file()}
-    wanted = {path.relative_to(ROOT).as_posix() for path in files if "__pycache__" not in path.parts}
-    assert shipped == wanted
+# ------------------------------------------------------------------------------------------------------------ names
 
 
 NO_PARTICIPLES = frozenset({"embed", "feed"})
