@@ -54,7 +54,9 @@ def rows(kb: Path) -> list[tuple[object, ...]]:
 
 def test_several_processes_read_what_one_reads(docs: Folder, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Record, report and search are the same, for other formats, parts of pages, and what is unfit, too."""
+    numbered = write(tmp_path / "numbered", {name: page for name, page in PAGES.items() if "kbId" in str(page)})
     alone = ingest(docs, directory=tmp_path / "alone")
+    assert ingest(numbered, directory=tmp_path / "cut", kb_ids_from=10).documents == 11
     request.getfixturevalue("beside")
     together = ingest(docs, directory=tmp_path / "together")
     assert replace(together, seconds=0) == replace(alone, seconds=0)
@@ -62,19 +64,18 @@ def test_several_processes_read_what_one_reads(docs: Folder, tmp_path: Path, req
     assert rows(tmp_path / "together") == rows(tmp_path / "alone")
     assert find(tmp_path / "together", "common") == find(tmp_path / "alone", "common")
     # What is cut anew though its file is known comes in the same way.
-    assert ingest(docs, directory=tmp_path / "together", kb_ids_from=10).documents == together.documents - 9
-    assert ingest(docs, directory=tmp_path / "together").documents == together.documents
+    assert ingest(numbered, directory=tmp_path / "cut").documents == 20
 
 
-@pytest.mark.usefixtures("beside")
 def test_a_reader_that_is_killed_ends_the_run_and_leaves_the_old_index(
-    docs: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    docs: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     """The error names the file and the way out; the run after it is whole."""
     write(docs.path, {"old.md": "common old"})
     kb = tmp_path / "kb"
     ingest(docs, directory=kb)
     before = rows(kb)
+    request.getfixturevalue("beside")
     write(docs.path, {f"new{n}.md": f"common new {n}" for n in range(9)})
     receive = page_reader.ReaderProcess.receive
 
