@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,12 @@ from evals.scripted import MODELS, OWN_WORDS, ask_with
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.usefixtures("data_dir")
-def test_no_scripted_model_costs_an_answer_but_one_that_violates_the_policy(tmp_path: Path) -> None:
+def test_no_scripted_model_costs_an_answer_but_one_that_violates_the_policy(
+    handbook_data: Path, tmp_path: Path
+) -> None:
     """What is answered without a model is answered as well with each; none has its own words told."""
+    # What is indexed for the whole run of the suite is not read in again.
+    shutil.copytree(handbook_data, tmp_path / "data")
     cases = [case for case in turns.turn_cases(read_cases(models.QUESTIONS)) if case.asks and not case.held_back]
     without = asyncio.run(ask_all(cases[:4], handbook(tmp_path / "data"), tmp_path / "none"))
     answered = [one.case for one in without if one.result.outcome is Outcome.ANSWERED]
