@@ -142,9 +142,11 @@ def messages(seed: int, count: int) -> list[str]:
     return said
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Played:
     """One turn, and all that was seen of it.
+
+    It is not described, with every turn before it: `asyncio.run` would do so at its end, of all that it returns.
 
     Attributes:
         thread: Its conversation.
