@@ -128,6 +128,19 @@ def test_where_no_process_can_be_started_this_one_reads(
         assert ingest(texts, directory=tmp_path / f"kb-{number}").added == 2
 
 
+def test_files_that_are_too_large_are_no_work_for_several_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are refused by their size, without being read."""
+    monkeypatch.setattr(page_reader, "_count_processors", lambda: 2)
+    monkeypatch.delattr(page_reader, "ReaderProcess")
+    docs = Folder(write(tmp_path / "docs", {"small.md": "common small", "huge.md": ""}))
+    with (docs.path / "huge.md").open("wb") as file:
+        file.truncate(100_000_000)
+    report = ingest(docs, directory=tmp_path / "kb")
+    assert (report.added, [skipped.path for skipped in report.skipped]) == (1, ["docs/huge.md"])
+
+
 @pytest.mark.usefixtures("beside")
 def test_what_the_interpreter_prints_when_it_starts_is_no_page(
     docs: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -160,7 +160,8 @@ def read_pages(tasks: Sequence[PageTask], stop: StopSwitch | None = None) -> Gen
         KnowledgeError: A process that reads was ended from outside.
     """
     stop = stop or StopSwitch()
-    share = sum(task.size for task in tasks) // LEAST_BYTES
+    # What is too large is refused by its size, and is no work.
+    share = sum(task.size for task in tasks if task.size <= files.limit(task.path, task.max_bytes)) // LEAST_BYTES
     with ExitStack() as opened:
         texts = opened.enter_context(TextReader(stop))
         processes = opened.enter_context(_start(min(_count_processors(), MOST_PROCESSES, len(tasks), share), stop))
