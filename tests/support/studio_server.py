@@ -94,8 +94,7 @@ class Server:
     """One `langgraph dev` over the repository's own langgraph.json.
 
     The folder that it runs in is made of links to the repository's, for it writes into its working directory. Where it
-    is watched, its peers are noted ten times a second, which takes a tenth of a processor: the kernel looks through all
-    there could be. Where it is forked, its process comes from one that has imported most of what it needs, which is two
+    is watched, its peers are noted ten times a second. Where it is forked, its process comes from one that has imported most of what it needs, which is two
     of the three seconds of a start; where starting is the point, it is the command itself.
     """
 
@@ -198,13 +197,21 @@ class Server:
 
     def _watch(self, process: subprocess.Popen[bytes]) -> None:
         """Note the peers of the server's sockets; what its libraries in C open, Python does not report."""
+        noted: set[str] = set()
         while process.poll() is None:
-            self.peers |= _peers(process.pid)
+            self.peers |= _peers(process.pid, noted)
             time.sleep(0.1)
 
 
-def _peers(pid: int) -> set[str]:
-    """Return the addresses at the other ends of a process's sockets (Linux; elsewhere none)."""
+_INODE: Final = {"tcp": 9, "tcp6": 9, "unix": 6}
+"""The column of a socket's inode in the tables of those that have their peer for good, or none, once they are listed."""
+
+
+def _peers(pid: int, noted: set[str]) -> set[str]:
+    """Return the addresses at the other ends of a process's sockets but those noted before (Linux; elsewhere none).
+
+    The tables are read for new sockets alone: for each reading the kernel looks through all there could be, 10 ms.
+    """
     inodes: set[str] = set()
     try:
         for link in Path(f"/proc/{pid}/fd").iterdir():
@@ -212,11 +219,16 @@ def _peers(pid: int) -> set[str]:
                 inodes.add(match[1])
     except OSError:
         pass  # it ends, or there is no /proc
+    inodes -= noted
     peers: set[str] = set()
-    for table in ("tcp", "tcp6", "udp", "udp6"):
+    for table in ("unix", "tcp", "tcp6", "udp", "udp6") if inodes else ():
         path = Path("/proc/net", table)
         lines = path.read_text().splitlines()[1:] if path.exists() else []
-        peers |= {_address(fields[2]) for line in lines if (fields := line.split())[9] in inodes}
+        listed = [fields for line in lines if (fields := line.split())[_INODE.get(table, 9)] in inodes]
+        if table != "unix":
+            peers |= {_address(fields[2]) for fields in listed}
+        if table in _INODE:
+            noted |= {fields[_INODE[table]] for fields in listed}
     return peers
 
 
