@@ -52,6 +52,10 @@ _MOST_TABS: Final = 5000
 """Tabs of which it is known what they show."""
 _LARGEST_OFFSET: Final = 16 * 60
 """Minutes between a zone and UTC."""
+_LOOK_S: Final = 0.01
+"""How often Gradio's queue looks whether an event waits, in seconds."""
+_LOOK_IN_VAIN_S: Final = 1.0
+"""How often it looks for what it calls progress, which this page does not have."""
 _PRIVATE: Final[dict[str, Any]] = {
     "api_visibility": "private",
     "show_progress": "hidden",
@@ -127,6 +131,10 @@ class ChatPage:
                             self.stop = gr.Button(say["page_stop"], elem_id="g-stop")
             self.place = gr.Textbox(elem_id="g-place", container=False, show_label=False)
             self._wire()
+        # By itself it looks a thousand times a second, and for progress a hundred times: an idle server is busy for a
+        # twentieth of the time.
+        self._queue.sleep_when_free = _LOOK_S
+        self._queue.progress_update_sleep_when_free = _LOOK_IN_VAIN_S
 
     @property
     def languages(self) -> tuple[Language, ...]:
@@ -141,9 +149,13 @@ class ChatPage:
     def has(self, session: str, event: str = "") -> bool:
         """Whether a session has asked for something that it may listen to; with an event, whether the event is its own."""
         # Gradio 6.31 keeps this where it adds an event to its queue.
-        queue: Any = getattr(self.blocks, "_queue")  # noqa: B009
-        known = session in queue.pending_messages_per_session
-        return known and (not event or event in queue.pending_event_ids_session.get(session, ()))
+        known = session in self._queue.pending_messages_per_session
+        return known and (not event or event in self._queue.pending_event_ids_session.get(session, ()))
+
+    @property
+    def _queue(self) -> Any:
+        """Gradio's queue of the page's events."""
+        return getattr(self.blocks, "_queue")  # noqa: B009
 
     def _wire(self) -> None:
         told = [self.chat, self.live, self.threads, self.notice, self.send, self.stop]
