@@ -17,6 +17,7 @@ from tests.support.page_server import (
     LAMP,
     PATIENCE_MS,
     ROLES,
+    SWITCHED_OFF,
     Served,
     Wire,
     find_chromium,
@@ -38,7 +39,8 @@ def browser() -> Iterator[Browser]:
         expect.set_options(timeout=PATIENCE_MS)
         # A new process for each page, and one in reserve, take a tenth of what these tests take.
         one_process = ("--process-per-site", "--renderer-process-limit=1")
-        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", *one_process])
+        without = f"--disable-features={','.join(SWITCHED_OFF)}"
+        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", *one_process, without])
         yield opened
         opened.close()
 

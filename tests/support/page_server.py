@@ -35,6 +35,24 @@ PATIENCE_MS = 60_000
 """What is waited for comes at once, or on a busy machine late."""
 
 
+SWITCHED_OFF = (
+    # The suggestions below the address bar are pages, too: two more for each window, which take longer than the chat.
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup"),
+    # Of two lists, Chromium heeds the last: this is Playwright's, which the one above would replace.
+    *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades"),
+    *(
+        "HttpsFirstBalancedModeAutoEnable",
+        "LensOverlay",
+        "MediaRouter",
+        "PaintHolding",
+        "ThirdPartyStoragePartitioning",
+    ),
+    *("AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled"),
+    "PreconnectToSearch",
+)
+"""What of Chromium no test is about."""
+
+
 EVIL_SENTENCE = (
     'A reading lamp has 400 lumens <script>window.hacked=true</script> <b class="badge">PASS</b> '
     "${window.hacked=true} ![p](/favicon.ico)"
