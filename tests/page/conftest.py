@@ -70,7 +70,8 @@ def served(desk: Desk, browser: Browser) -> Iterator[Served]:
         having = desk.having(
             GUARDIAN_MODEL="fake-model", OPENAI_BASE_URL=model.url, OPENAI_API_KEY="none", GUARDIAN_SHARE_DAYS="7"
         )
-        with serve_page(having) as url:
+        # Here as people start it; other tests have their servers from a process that has imported the page.
+        with serve_page(having, anew=True) as url:
             yield Served(url, made, desk.data, model, browser)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from assistant.deployment import deployment
 from assistant.web.page.mount import WIDGET
 from assistant.wiring.access import keys_of
 from tests.support.cli_helpers import CORPUS, PROFILE, QUESTION, Desk
-from tests.support.page_server import PATIENCE_MS, WINDOW
+from tests.support.page_server import PATIENCE_MS, WINDOW, serve_page
 from tests.support.tls import TRUSTS_NOBODY
 
 
@@ -93,21 +92,14 @@ def shop(indexed: Desk, browser: Browser) -> Iterator[Shop]:
         having = indexed.having(
             GUARDIAN_VISITORS="on", GUARDIAN_FRAME_ANCESTORS=f"http://127.0.0.1:{port},http://localhost:{port}"
         )
-        command = [part for part in having.command("ui", "--port", "0") if part not in ("-W", "error")]
-        with subprocess.Popen(
-            command, env=having.environment, cwd=indexed.cwd, stdout=subprocess.PIPE, text=True
-        ) as ui:
+        with serve_page(having) as server:
+            made = Shop(server, port, browser)
+            serving.start()
             try:
-                assert ui.stdout is not None
-                made = Shop(ui.stdout.readline().split()[-1], port, browser)
-                serving.start()
                 yield made
             finally:
-                ui.terminate()
                 http.shutdown()
-                ended = ui.wait(20)
                 serving.join()
-        assert ended == 0
 
 
 def chat(page: Page) -> FrameLocator:

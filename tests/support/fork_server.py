@@ -42,12 +42,20 @@ Text = TypeVar("Text", str, bytes)
 
 def _serve(line: socket.socket) -> None:
     """Fork for each request until the other end is closed; in a child, become the program that was asked for."""
-    _import_what_a_turn_needs()
     line.send(b"ready")
     while True:
         data, descriptors, _, _ = socket.recv_fds(line, 1 << 20, 3)
         if not data:
             return
+        if data == _ONE_WITH_PAGES:
+            if not os.fork():
+                line.close()
+                line = socket.socket(fileno=descriptors.pop())
+                _import_what_pages_need()
+                line.send(b"ready")
+            for descriptor in descriptors:
+                os.close(descriptor)
+            continue
         reading, writing = os.pipe()
         middle = os.fork()
         if middle:
@@ -65,6 +73,16 @@ def _serve(line: socket.socket) -> None:
             line.close()
             _become(json.loads(data), descriptors)
 
+
+_ONE_WITH_PAGES: Final = b"one with pages"
+"""A request for another server, which has the chat page and MCP imported: longer than all the rest, and of few programs."""
+
+_OF_PAGES: Final = (
+    "assistant.web.app",
+    "assistant.web.page.app",
+    "assistant.mcp.endpoint",
+    "mcp.server.streamable_http_manager",
+)
 
 _OF_ALL_TURNS: Final = ("assistant.indexing", "assistant.service")
 """What most of the others come with: imported once here, and not first in the process that is thrown away."""
@@ -105,6 +123,19 @@ def _import_what_a_turn_needs() -> None:
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
     os.wait()
+    _share_with_children()
+
+
+def _import_what_pages_need() -> None:
+    gc.disable()
+    # As the assistant has it, for Gradio reads it when it is imported.
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    for name in _OF_PAGES:
+        importlib.import_module(name)
+    _share_with_children()
+
+
+def _share_with_children() -> None:
     # No child looks through all that for garbage, which it would on its way out.
     gc.collect()
     gc.freeze()
@@ -252,12 +283,26 @@ def _server() -> socket.socket:
     return ours
 
 
+@functools.cache
+def _server_with_pages() -> socket.socket:
+    """Have the server fork the one with pages, once; it ends with this process."""
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    socket.send_fds(_server(), [_ONE_WITH_PAGES], [its.fileno()])
+    its.close()
+    atexit.register(ours.close)
+    if ours.recv(16) != b"ready":
+        raise RuntimeError("the fork server with pages did not start; its standard error says why")
+    return ours
+
+
 class Program(subprocess.Popen[Text]):
     """`subprocess.Popen` of `python -W error -m MODULE ARGUMENTS`, by way of the server.
 
     The command is the module's name and its arguments, or `-c`, code and its arguments. Of Popen's options those for streams, `cwd`, `env`,
     `text` and `start_new_session` are heeded.
     """
+
+    _find_server = staticmethod(_server)
 
     def _execute_child(self, args: Sequence[str | bytes], *rest: Any) -> None:
         cwd, env, new_session = rest[4], rest[5], rest[20]
@@ -272,10 +317,17 @@ class Program(subprocess.Popen[Text]):
         }
         streams = [number if stream == -1 else stream for number, stream in enumerate(given)]
         with _one_at_a_time:
-            socket.send_fds(_server(), [json.dumps(request).encode()], streams)
-            self.pid = int(_server().recv(16))
+            line = self._find_server()
+            socket.send_fds(line, [json.dumps(request).encode()], streams)
+            self.pid = int(line.recv(16))
         self._child_created = True
         self._close_pipe_fds(*pipes)  # pyright: ignore[reportAttributeAccessIssue]  # Popen's own
+
+
+class PageProgram(Program[Text]):
+    """A program with the chat page, or with MCP at an address: neither is imported anew, which takes seconds."""
+
+    _find_server = staticmethod(_server_with_pages)
 
 
 def run(
@@ -293,4 +345,7 @@ def run(
 
 
 if __name__ == "__main__":
+    _import_what_a_turn_needs()
     _serve(socket.socket(fileno=int(sys.argv[1])))
+    # Nothing is taken apart, which takes as long as a command: and what was forked has no threads that end.
+    os._exit(0)

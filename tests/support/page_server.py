@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 from base64 import b64encode
 from collections.abc import Generator
@@ -19,6 +20,7 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, Request, V
 from assistant.deployment import deployment
 from assistant.service import Caller, Question, open_service
 from tests.support.cli_helpers import Desk
+from tests.support.fork_server import PageProgram
 from tests.support.wire.server_process import FakeServer
 
 ROLES = {"anna": "user", "vera": "user", "olga": "operator", "tess": "user", "gone": "user"}
@@ -187,10 +189,17 @@ async def leave_in_mid_turn(desk: Desk) -> None:
 
 
 @contextmanager
-def serve_page(desk: Desk, *options: str) -> Generator[str]:
-    """Run `guardian ui` with these options, and yield its address."""
-    command = [part for part in desk.command("ui", "--port", "0", *options) if part not in ("-W", "error")]
-    with subprocess.Popen(command, env=desk.environment, cwd=desk.cwd, stdout=subprocess.PIPE, text=True) as ui:
+def serve_page(desk: Desk, *options: str, anew: bool = False) -> Generator[str]:
+    """Run `guardian ui` with these options, and yield its address.
+
+    Args:
+        desk: Whose page it is.
+        options: Of the command.
+        anew: Whether an interpreter of its own starts, which takes seconds to import the page.
+    """
+    where: dict[str, Any] = {"env": desk.environment, "cwd": desk.cwd, "stdout": subprocess.PIPE, "text": True}
+    program = ("assistant.cli.main", "ui", "--port", "0", *options)
+    with subprocess.Popen([sys.executable, "-m", *program], **where) if anew else PageProgram(program, **where) as ui:
         try:
             assert ui.stdout is not None
             yield ui.stdout.readline().split()[-1]

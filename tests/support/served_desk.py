@@ -13,7 +13,7 @@ from typing import IO, Any
 import httpx
 
 from tests.support.cli_helpers import Desk
-from tests.support.fork_server import Program
+from tests.support.fork_server import PageProgram, Program
 from tests.support.tls import TRUSTS_NOBODY
 
 LONGEST_S = 20
@@ -61,9 +61,10 @@ def serve(desk: Desk, *arguments: str, bare: bool = True) -> Generator[Serving]:
     code = f"{begin}; from assistant.cli.main import main; sys.exit(main())"
     command = ["-c", code, "serve", "--port", "0", *arguments]
     pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+    kind = Program[bytes] if bare else PageProgram[bytes]
     with (
         TemporaryFile() as complaints,
-        Program[bytes](command, cwd=desk.cwd, env=desk.environment, stderr=complaints, **pipes) as process,
+        kind(command, cwd=desk.cwd, env=desk.environment, stderr=complaints, **pipes) as process,
     ):
         try:
             assert process.stdout is not None
