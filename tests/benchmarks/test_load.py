@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.fork_server import Program
+from tests.support.served_desk import BARE
 from tools.benchmarks.load import ClientRun, ClientTurn, LoadedServer, drive, run_server, slope_of, summarise_answer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,10 +22,10 @@ CLIENTS, TURNS = 2, 4
 
 @pytest.fixture(scope="module")
 def server(handbook_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadedServer]:
-    """A server over the handbook, forked: starting an interpreter is four seconds of work, and 14 turns are not one."""
+    """A server over the handbook, forked, and without its chat page: to start is seconds of work, and 14 turns are not one."""
 
     def start(command: Sequence[str], **options: Any) -> Program[str]:
-        return Program(command[command.index("-m") + 1 :], cwd=ROOT, **options)
+        return Program(["-c", BARE, *command[command.index("serve") :]], cwd=ROOT, **options)
 
     data = Path(shutil.copytree(handbook_data, tmp_path_factory.mktemp("load") / "data"))
     with pytest.MonkeyPatch.context() as patch:

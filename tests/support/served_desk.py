@@ -18,6 +18,12 @@ from tests.support.tls import TRUSTS_NOBODY
 
 LONGEST_S = 20
 
+BARE = (
+    "import sys; sys.modules.update(dict.fromkeys(('gradio', 'mcp'))); "
+    "from assistant.cli.main import main; sys.exit(main())"
+)
+"""The command as code, without the extras `ui` and `mcp`, which take a server seconds to begin."""
+
 
 @dataclass(frozen=True)
 class Serving:
@@ -55,11 +61,10 @@ def serve(desk: Desk, *arguments: str, bare: bool = True) -> Generator[Serving]:
     Args:
         desk: What is served.
         arguments: Further ones of the command.
-        bare: Whether it is a server without the extras `ui` and `mcp`, as the chat page takes seconds to begin.
+        bare: Whether it is a server without the chat page and MCP.
     """
-    begin = f"import sys; sys.modules.update({dict.fromkeys(['gradio', 'mcp'] if bare else [])})"
-    code = f"{begin}; from assistant.cli.main import main; sys.exit(main())"
-    command = ["-c", code, "serve", "--port", "0", *arguments]
+    program = ["-c", BARE] if bare else ["assistant.cli.main"]
+    command = [*program, "serve", "--port", "0", *arguments]
     pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
     kind = Program[bytes] if bare else PageProgram[bytes]
     with (
