@@ -76,7 +76,7 @@ def _without_quotes(lines: list[str]) -> list[str]:
         if passed and not _asks(own):
             return _without_quotes([_unquoted(other) for other in lines[number + 1 :]])
         # In the head of a form, "From:" names its sender; behind a text of the user's own, it begins a mail.
-        if begins and any(stems(other) and _field(other)[0] is None for other in own):
+        if begins and any(map(_is_told, own)):
             break
         own.append(line)
     told = [line for line in own if not _is_quoted(line)]
@@ -84,6 +84,11 @@ def _without_quotes(lines: list[str]) -> list[str]:
     if not _asks(told) and any(_ASKS in line and len(stems(line)) >= _FEWEST_ASKED for line in quoted):
         return [_unquoted(line) for line in own]
     return told if any(stems(line) for line in told) else lines
+
+
+def _is_told(line: str) -> bool:
+    """Whether a line may be text, and neither a field nor the head of a mail."""
+    return bool(stems(line)) and _field(line)[0] is None and _QUOTE_BEGINS.match(line) is None
 
 
 def _is_quoted(line: str) -> bool:
