@@ -11,7 +11,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 from urllib.parse import unquote
 
@@ -36,8 +36,10 @@ _APART: Final = re.compile(
     r"(?:(?>(?<![^\W_])[^\W\d_](?![^\W_])(?!, | -)(?:[^\w\n]{1,3}|_{1,3}|[^\S\n]{0,2}[-–—._/|,·•*+~:;'’][^\S\n]{0,2})(?=[^\W\d_](?![^\W_])))){2,}+"
 )
 """Letters that stand alone, two or more, each with what stands between it and the next that does; the last stands behind."""
-SIGNS_INSIDE: Final = re.compile(r"(?<=[^\W\d_])[-–—._/\\|,·•*+~:;'’`^=#!?]{1,3}(?=[^\W\d_])")
-"""Signs between two letters of what may be one word."""
+SIGNS_INSIDE: Final = re.compile(
+    r"[-–—._/\\|,·•*+~:;'’`^=#!?](?<=[^\W\d_].)[-–—._/\\|,·•*+~:;'’`^=#!?]{0,2}(?=[^\W\d_])"
+)
+"""Signs between two letters of what may be one word. A sign is looked for first: most characters of most texts are none."""
 _REPEATED: Final = re.compile(r"([^\W\d_])\1{2,}")
 DIGITS_FOR_LETTERS: Final = (
     str.maketrans("013456789@$!|", "oieasgtbgasil"),
@@ -176,13 +178,14 @@ def _join_letters(text: str, runs: list[tuple[int, int]], *, before: int = 0, be
 
 def _in_pairs(text: str) -> str:
     """Return the words of each sentence joined with the next one each: "sal ary" is a word in two. Words of their own stay apart."""
+    stop = stop_words()
     pairs = (pair for sentence in re.split(r"[.!?;:,\n]", text) for pair in pairwise(tokens(sentence)))
-    return " ".join(f"{one}{other}" for one, other in pairs if not {one, other} & stop_words())
+    return " ".join(f"{one}{other}" for one, other in pairs if one not in stop and other not in stop)
 
 
 def decode(text: str) -> Iterator[str]:
     """Yield the words that pieces of a text encode in base64, in hexadecimal, in an address or backwards."""
-    pieces = [piece for pattern in (_CODED, _HEX) for piece in list(pattern.finditer(text))[:_MOST_PIECES]]
+    pieces = [piece for pattern in (_CODED, _HEX) for piece in islice(pattern.finditer(text), _MOST_PIECES)]
     for match in pieces:
         for said in _decode(match.group()):
             if _is_words(said):

@@ -14,11 +14,11 @@ _FILE = (
     r"tar|jar|sql|lock|cs|java|go|rs|png|jpe?g|svg|env)"
 )
 IDENTIFIER = re.compile(
-    r"(?<![\w/.@-])(?:--[a-z][\w-]+|[A-Za-z_]\w*_\w+|[A-ZА-ЯЁ]{2}[A-ZА-ЯЁ0-9]*(?:-\d+)+"
+    r"(?<![\w/.@-])(?=[\w.+-])(?:--[a-z][\w-]+|[A-Za-z_]\w*_\w+|[A-ZА-ЯЁ]{2}[A-ZА-ЯЁ0-9]*(?:-\d+)+"
     rf"|(?:[\w.-]+/)+[\w-]+\.{_FILE}|[\w-]+(?:\.[\w-]+)*\.{_FILE}"
     r"|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+|(?:[a-z0-9-]+\.)+(?:com|org|net|ru|io|dev|local|internal)"
     r"|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|[A-Z][a-z]+[A-Z]{2,}[a-z]*)(?!\w)"
-    r"|(?<![\w/.:<>)\]*%$€£₽°»”-])(?<![\w.][\"'])(?<![%$€£₽°\d][ \u00a0])(?:~|\.{1,2})?/(?:[\w.-]+/)*(?:[\w-]*\.)*[\d-]*+[^\W\d][\w-]*+/?(?![\w>-])|(?<!\w)[A-Za-z]:\\[\w\\.-]*\w"
+    r"|(?=[~./])(?<![\w/.:<>)\]*%$€£₽°»”-])(?<![\w.][\"'])(?<![%$€£₽°\d][ \u00a0])(?:~|\.{1,2})?/(?:[\w.-]+/)*(?:[\w-]*\.)*[\d-]*+[^\W\d][\w-]*+/?(?![\w>-])|(?<!\w)[A-Za-z]:\\[\w\\.-]*\w"
 )
 CODE: Final = re.compile(
     r"(?<![\w@/.+-])(?:0x[0-9A-Fa-f]+|[A-Z]{1,10}[-‐‑]\d[0-9A-Za-z]{0,20}|(?![vVxхX]\.?\d+\b)[A-Za-z]{1,24}\d[0-9A-Za-z]{0,30}"
@@ -30,7 +30,7 @@ _KEY = (
     r"backspace|space|pgup|pgdn|pageup|pagedown|f\d{1,2}|[a-zа-яё0-9])"
 )
 KEYS: Final = re.compile(
-    rf"(?<![\w+-])(?:ctrl|control|alt|shift|cmd|command|win|option|fn|meta|super)(?:[ \u00a0]?[+‐‑-][ \u00a0]?{_KEY}(?![\w])){{1,4}}",
+    rf"(?<![\w+-])(?=\w)(?:ctrl|control|alt|shift|cmd|command|win|option|fn|meta|super)(?:[ \u00a0]?[+‐‑-][ \u00a0]?{_KEY}(?![\w])){{1,4}}",
     re.IGNORECASE,
 )
 KEYS_APART: Final = re.compile(
