@@ -24,6 +24,9 @@ _ASKED_FOR: Final = _WORDING.pattern("asked_for")
 _THANKS: Final = _WORDING.pattern("thanks")
 _REQUESTS: Final = _WORDING.pattern("requests")
 _WANTS: Final = _WORDING.pattern("wants")
+_CIRCUMSTANCE: Final = _WORDING.pattern("circumstance")
+_FEWEST_NAMED: Final = 2
+"""Stems of what may be wanted; less is a label."""
 _POINTS: Final = frozenset(_WORDING.words("points"))
 _PRONOUN: Final = _WORDING.pattern("pronoun")
 _DEMONSTRATIVE: Final = _WORDING.pattern("demonstrative")
@@ -85,15 +88,24 @@ def questions_and_context(text: str) -> list[QuestionPart]:
 
 
 def _requests(told: list[str]) -> list[QuestionPart]:
-    """Return the statements of a message without questions as one part: those that want something, with the others as context."""
+    """Return the statements of a message without questions as one part: those that want something, with the others as context.
+
+    All of them, if another one may be what is wanted: it tells of no circumstances.
+    """
     wanted = [sentence for sentence in told if _WANTS.search(sentence)]
-    if not wanted:
+    others = [sentence for sentence in told if sentence not in wanted]
+    if not wanted or not all(map(_tells_of_circumstances, others)):
         return [QuestionPart(" ".join(told), asks=False)] if told else []
-    context = " ".join(sentence for sentence in told if sentence not in wanted)
-    if len(context) > _LONGEST_CONTEXT:
-        before = told[: told.index(wanted[0])]
-        context = before[-1][-_LONGEST_CONTEXT:] if before else ""
-    return [QuestionPart(" ".join(wanted), context, asks=False)]
+    context = " ".join(others)
+    return [
+        QuestionPart(
+            " ".join(wanted), context if len(context) <= _LONGEST_CONTEXT else others[0][:_LONGEST_CONTEXT], asks=False
+        )
+    ]
+
+
+def _tells_of_circumstances(sentence: str) -> bool:
+    return _CIRCUMSTANCE.search(sentence) is not None or len(stems(sentence)) < _FEWEST_NAMED
 
 
 def _asks(sentence: str) -> bool:
