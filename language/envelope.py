@@ -69,21 +69,26 @@ def _asks(lines: list[str]) -> bool:
 
 def _without_quotes(lines: list[str]) -> list[str]:
     own: list[str] = []
-    for number, line in enumerate(lines):
-        begins = _QUOTE_BEGINS.match(line)
+    asks = told = passes = passed = False
+    for line in lines:
+        said = _unquoted(line) if passed else line
+        begins = _QUOTE_BEGINS.match(said)
         # What is passed on is asked by who wrote it, unless who passes it on asks something.
-        passed = _PASSED_ON.match(line) or (begins and any(map(_PASSES_ON.search, own)))
-        if passed and not _asks(own):
-            return _without_quotes([_unquoted(other) for other in lines[number + 1 :]])
+        if not asks and (_PASSED_ON.match(said) or (begins and passes)):
+            own, told, passes, passed = [], False, False, True
+            continue
         # In the head of a form, "From:" names its sender; behind a text of the user's own, it begins a mail.
-        if begins and any(map(_is_told, own)):
+        if begins and told:
             break
-        own.append(line)
-    told = [line for line in own if not _is_quoted(line)]
+        own.append(said)
+        asks = asks or _ASKS in said
+        told = told or _is_told(said)
+        passes = passes or _PASSES_ON.search(said) is not None
+    unquoted = [line for line in own if not _is_quoted(line)]
     quoted = [_unquoted(line) for line in own if _is_quoted(line)]
-    if not _asks(told) and any(_ASKS in line and len(stems(line)) >= _FEWEST_ASKED for line in quoted):
+    if not _asks(unquoted) and any(_ASKS in line and len(stems(line)) >= _FEWEST_ASKED for line in quoted):
         return [_unquoted(line) for line in own]
-    return told if any(stems(line) for line in told) else lines
+    return unquoted if any(stems(line) for line in unquoted) else lines
 
 
 def _is_told(line: str) -> bool:
@@ -118,6 +123,7 @@ def _is_own(line: str) -> bool:
 def _only_what_is_asked(lines: list[str]) -> list[str]:
     """Return what stands under the headings of a report's template that ask, and before all; other messages as they are."""
     headings = {number: said for number, line in enumerate(lines) if (said := _HEADING.fullmatch(line))}
+    first = min(headings, default=len(lines))
     kept: list[str] = []
     keeps, found = True, False
     for number, line in enumerate(lines):
@@ -126,7 +132,7 @@ def _only_what_is_asked(lines: list[str]) -> list[str]:
             keeps = bool(words) and _ASKS_UNDER.issuperset(words)
         elif keeps:
             kept.append(line)
-            found = found or (bool(headings) and number > min(headings) and bool(stems(line)))
+            found = found or (number > first and bool(stems(line)))
     return kept if found else lines
 
 

@@ -57,3 +57,11 @@ def test_a_question_behind_a_word_of_thanks_is_no_signature(last: str) -> None:
 def test_what_only_looks_like_a_wrapping_stays(message: str) -> None:
     """Tags, names and times that a user writes about are the user's own words."""
     assert own_words(message) == message
+
+
+@pytest.mark.parametrize(
+    "line", ["Forwarded message", "From: <a@b.example>", "> a?", "**Your question**", "[10:00] A: b"]
+)
+def test_however_many_lines_look_like_a_wrapping_they_are_read_once(line: str) -> None:
+    """As many as a message can hold, and no call of a function for each that waits for the next."""
+    assert own_words(f"{line}\n" * 2000 + "The form does not open")
