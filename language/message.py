@@ -96,12 +96,11 @@ def _requests(told: list[str]) -> list[QuestionPart]:
     others = [sentence for sentence in told if sentence not in wanted]
     if not wanted or not all(map(_tells_of_circumstances, others)):
         return [QuestionPart(" ".join(told), asks=False)] if told else []
-    context = " ".join(others)
-    return [
-        QuestionPart(
-            " ".join(wanted), context if len(context) <= _LONGEST_CONTEXT else others[0][:_LONGEST_CONTEXT], asks=False
-        )
-    ]
+    context = ""
+    for sentence in others:
+        if len(context) + len(sentence) < _LONGEST_CONTEXT:
+            context = f"{context} {sentence}".strip()
+    return [QuestionPart(" ".join(wanted), context, asks=False)]
 
 
 def _tells_of_circumstances(sentence: str) -> bool:
