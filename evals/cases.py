@@ -20,7 +20,7 @@ from assistant.review.expectation import Page, words
 from contracts.enums import DraftKind, Language, Outcome, RequestType, SafetyLevel, SGRAction
 from contracts.errors import ConfigError
 from contracts.evidence import EvidenceItem
-from evals.frozen import from_line
+from evals.frozen import from_lines
 
 CASES: Final = Path(__file__).resolve().parent / "cases"
 MODEL_PASSAGES: Final = CASES / "passages_model.jsonl"
@@ -252,8 +252,7 @@ def _case(line: str, place: str) -> Case:
 
 def passages(path: Path = CASES / "passages.jsonl") -> dict[str, EvidenceItem]:
     """Read the passages that drafts use, by their refs; they are frozen, so that a page may be edited."""
-    items = (from_line(line) for line in path.read_text("utf-8").splitlines() if line.strip())
-    return {item.ref: item for item in items}
+    return {item.ref: item for item in from_lines(path.read_text("utf-8"))}
 
 
 def complete_drafts(cases: Sequence[DraftCase]) -> list[DraftCase]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -48,19 +49,50 @@ def passages(root: Path, path: Path, language: Language) -> Iterator[EvidenceIte
         )
 
 
-def as_line(item: EvidenceItem) -> str:
-    """Return a passage of the handbook as one line of JSON, without what no check reads, and what `from_line` derives."""
-    left_out = {"source", "document", "url", "language", "confidence", "lines", "updated", "kb_id"}
-    return item.model_dump_json(exclude=left_out, exclude_defaults=True)
+def as_lines(items: Iterable[EvidenceItem]) -> str:
+    """Return passages as lines of JSON, a page each: its ref without the number, its title, and its passages by number.
+
+    A passage is its text, or a pair of its heading and its text where the heading is another than the text begins with.
+    Left out is what no check reads.
+    """
+    lines: list[str] = []
+    for (page, title), ones in groupby(items, key=lambda item: (item.ref.rpartition("#")[0], item.title)):
+        texts = {item.ref.rpartition("#")[2]: _with_heading(item) for item in ones}
+        line = {"page": page, "title": title, "passages": texts}
+        lines.append(json.dumps(line, ensure_ascii=False, separators=(",", ":")))
+    return "\n".join(lines) + "\n"
 
 
-def from_line(line: str) -> EvidenceItem:
-    """Return the passage of a line; if it names no page, its ref says source, page, address and language."""
-    fields = json.loads(line)
-    if "document" not in fields:
-        source, _, place = fields["ref"].partition(":")
-        page = place.partition("#")[0]
-        language = page.partition("/")[0]
-        derived = {"source": source, "document": page, "url": f"knowledge/{page}", "language": language}
-        fields = {**derived, "confidence": CONFIDENCE, **fields}
-    return EvidenceItem.model_validate(fields)
+def from_lines(text: str) -> Iterator[EvidenceItem]:
+    """Yield the passages of lines: of a page by `as_lines`, whose ref says source, address and language, or of one item."""
+    for line in filter(str.strip, text.splitlines()):
+        page = json.loads(line)
+        if "page" not in page:
+            yield EvidenceItem.model_validate(page)
+            continue
+        source, _, path = page["page"].partition(":")
+        language = path.partition("/")[0]
+        for number, said in page["passages"].items():
+            heading, snippet = (_heading_of(said), said) if isinstance(said, str) else said
+            yield EvidenceItem(
+                source=Source(source),
+                ref=f"{page['page']}#{number}",
+                snippet=snippet,
+                confidence=CONFIDENCE,
+                document=path,
+                title=page["title"],
+                url=f"knowledge/{path}",
+                heading=heading,
+                language=Language(language),
+            )
+
+
+def _with_heading(item: EvidenceItem) -> str | list[str]:
+    same = item.heading == _heading_of(item.snippet)
+    return item.snippet if same else [item.heading, item.snippet]
+
+
+def _heading_of(snippet: str) -> str:
+    """Return the heading that a text begins with, below the title of its page; empty if there is none."""
+    first = snippet.partition("\n")[0]
+    return first.lstrip("#").strip() if first.startswith("##") else ""

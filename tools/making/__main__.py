@@ -9,8 +9,8 @@ import argparse
 from pathlib import Path
 
 from contracts.enums import Language
+from evals import frozen
 from evals.cases import CASES, passages
-from evals.frozen import as_line, handbook_passages
 from tools.making.all_drafts import all_drafts
 from tools.making.lines import as_lines
 
@@ -23,8 +23,7 @@ def main() -> None:
     options = parser.parse_args()
     options.to.mkdir(parents=True, exist_ok=True)
     if options.freeze:
-        lines = [as_line(item) for item in handbook_passages()]
-        (CASES / "passages.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+        (CASES / "passages.jsonl").write_text(frozen.as_lines(frozen.handbook_passages()), "utf-8")
     there = passages()
     for language in Language:
         (options.to / f"drafts_{language}.jsonl").write_text(as_lines(all_drafts(language, there)), "utf-8")

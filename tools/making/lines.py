@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from evals.cases import DraftCase, DraftLabel
 
+_FIRST, _EVERY = 3, 8
+"""The first escaped character of a run breaks the names of keys ("AKIA", "glpat-"), the others what only looks random."""
 _SHAPED = (DraftLabel.LEAKED_SECRET, DraftLabel.PERSONAL_DATA)
 
 
@@ -34,12 +36,12 @@ def _dump(value: object) -> str:
 
 
 def _escape(text: str) -> str:
-    """Return the inside of a JSON string in which every third character of a run of digits or letters is escaped."""
+    """Return the inside of a JSON string in which one of the first three characters of a run of digits or letters is escaped, then each eighth."""
     made: list[str] = []
     run = 0
     for character in text:
         run = run + 1 if character.isascii() and (character.isalnum() or character in "_-@:") else 0
-        if run and run % 3 == 0:
+        if run % _EVERY == _FIRST:
             made.append(f"\\u{ord(character):04x}")
         else:
             made.append(json.dumps(character, ensure_ascii=False)[1:-1])
