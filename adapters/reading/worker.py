@@ -9,7 +9,6 @@ from __future__ import annotations
 import faulthandler
 import json
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -20,16 +19,14 @@ from queue import SimpleQueue
 from typing import IO
 
 from adapters.reading.document import MEMORY, SECONDS, Document, Unfit
+from adapters.reading.pipes import claim_pipes
 
 _MODULES = {".html": "html", ".htm": "html", ".docx": "docx", ".xlsx": "xlsx", ".pptx": "pptx", ".pdf": "pdf"}
 
 
 def main() -> None:
     """Answer requests until the other side closes."""
-    requests, replies = sys.stdin.buffer, sys.stdout.buffer
-    # Ctrl-C is the other side's matter, and nothing that a library prints may pass for a reply.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.stdout = sys.stderr
+    requests, replies = claim_pipes()
     _limit_memory()
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
     files: SimpleQueue[tuple[str, bytes]] = SimpleQueue()

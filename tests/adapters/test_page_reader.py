@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import signal
 import sqlite3
 import subprocess
 import sys
+import termios
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -162,3 +167,32 @@ def test_a_reader_of_office_files_ends_with_who_asked_it(tmp_path: Path) -> None
         worker.stdin.flush()
         worker.stdin.close()
         assert worker.wait(30) == 0
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reply_is_whole_though_a_signal_comes_while_it_is_written(unbuffered: str) -> None:
+    """The image sets PYTHONUNBUFFERED; Ctrl-Z and fg are such signals."""
+    replying = (
+        "from adapters.reading.pipes import claim_pipes as c; _, r = c(); print('no reply'); r.write(bytes(300_000))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{replying}; r.flush()"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+    ) as process:
+        assert process.stdout is not None
+        # Until the pipe is full: the rest waits for somebody to read.
+        while count_waiting(process.stdout.fileno()) < fcntl.fcntl(process.stdout, fcntl.F_GETPIPE_SZ):
+            assert process.poll() is None, "it wrote less than the pipe holds"
+            time.sleep(0.01)
+        process.send_signal(signal.SIGSTOP)
+        process.send_signal(signal.SIGCONT)
+        assert process.stdout.read() == bytes(300_000)
+
+
+def count_waiting(pipe: int) -> int:
+    """Return how many bytes wait in a pipe."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)

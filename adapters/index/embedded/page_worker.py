@@ -7,21 +7,17 @@ closes.
 from __future__ import annotations
 
 import pickle
-import signal
-import sys
 import traceback
 from contextlib import suppress
 
 from adapters.index.embedded.page_reader import BEGINS, Page, PageTask, read_page
+from adapters.reading.pipes import claim_pipes
 from adapters.reading.texts import TextReader
 
 
 def main() -> None:
     """Answer tasks until the other side closes."""
-    tasks, pages = sys.stdin.buffer, sys.stdout.buffer
-    # Ctrl-C is the other side's matter, and nothing that a library prints may pass for a page.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.stdout = sys.stderr
+    tasks, pages = claim_pipes()
     with TextReader() as texts, suppress(EOFError, BrokenPipeError):
         pages.write(BEGINS)
         while True:
