@@ -33,6 +33,14 @@ class StopSwitch:
             for process in self._processes:
                 process.kill()
 
+    def end(self) -> None:
+        """End reading, and wait until the processes are gone: for a process that is about to end itself."""
+        self.press()
+        with self._lock:
+            killed = list(self._processes)
+        for process in killed:
+            process.wait()
+
     def check(self) -> None:
         """Go on with the next file.
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import pickle
 import signal
 import sqlite3
 import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +20,7 @@ import pytest
 from adapters.index.embedded import Folder, ingest, page_reader
 from adapters.index.store import NAME
 from adapters.reading.dialects import DialectSettings
-from adapters.reading.stop_switch import ReadingStopped, StopSwitch
+from adapters.reading.stop_switch import ReadingStopped, StopSwitch, start_module
 from contracts.enums import Dialect
 from contracts.errors import KnowledgeError
 from tests.support.markdown_pages import find, write
@@ -196,3 +198,31 @@ def test_a_reply_is_whole_though_a_signal_comes_while_it_is_written(unbuffered: 
 def count_waiting(pipe: int) -> int:
     """Return how many bytes wait in a pipe."""
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def test_a_reader_of_pages_ends_with_who_asked_it(tmp_path: Path, started: Callable[[], list[int]]) -> None:
+    """Killed or not, in the middle of a long file, too; its converter is gone before it."""
+    write(tmp_path, {"slow.html": b"<div>" * 300_000})
+    with start_module("adapters.index.embedded.page_worker", stop=StopSwitch()) as worker:
+        assert worker.stdin is not None
+        pickle.dump(page_reader.PageTask(tmp_path, "slow.html", 0, DialectSettings(), 10**7), worker.stdin)
+        worker.stdin.flush()
+        while len(started()) < 2:
+            assert worker.poll() is None
+            time.sleep(0.01)
+        worker.stdin.close()
+        assert worker.wait(30) == 0
+    for number in started():
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
+    """Return the numbers of the processes that were started: each leaves a file with its own."""
+    folder = tmp_path / "started"
+    folder.mkdir()
+    start = f"import os, pathlib; pathlib.Path({str(folder)!r}, str(os.getpid())).touch()"
+    (tmp_path / "sitecustomize.py").write_text(start, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    return lambda: [int(file.name) for file in folder.iterdir()]

@@ -1,28 +1,49 @@
 """The process that reads pages for another one: `python -m adapters.index.embedded.page_worker`.
 
 Tasks come pickled on standard input. Pages, or a fault of ours as text, go pickled to standard output, until the other side
-closes.
+closes: this process ends then, whatever it is reading.
 """
 
 from __future__ import annotations
 
+import os
 import pickle
+import threading
 import traceback
-from contextlib import suppress
+from queue import SimpleQueue
+from typing import IO
 
 from adapters.index.embedded.page_reader import BEGINS, Page, PageTask, read_page
 from adapters.reading.pipes import claim_pipes
+from adapters.reading.stop_switch import StopSwitch
 from adapters.reading.texts import TextReader
 
 
 def main() -> None:
     """Answer tasks until the other side closes."""
-    tasks, pages = claim_pipes()
-    with TextReader() as texts, suppress(EOFError, BrokenPipeError):
-        pages.write(BEGINS)
+    requests, pages = claim_pipes()
+    stop = StopSwitch()
+    tasks: SimpleQueue[PageTask] = SimpleQueue()
+    threading.Thread(target=_receive, args=(requests, tasks, stop), daemon=True).start()
+    try:
+        with TextReader(stop) as texts:
+            pages.write(BEGINS)
+            while True:
+                pickle.dump(_answer(tasks.get(), texts), pages)
+                pages.flush()
+    finally:
+        # The interpreter's own end would break off at the thread, which still waits for tasks.
+        os._exit(1)
+
+
+def _receive(requests: IO[bytes], tasks: SimpleQueue[PageTask], stop: StopSwitch) -> None:
+    try:
         while True:
-            pickle.dump(_answer(pickle.load(tasks), texts), pages)  # noqa: S301 - from the process that started this one
-            pages.flush()
+            tasks.put(pickle.load(requests))  # noqa: S301 - from the process that started this one
+    finally:
+        # Who asked is gone, maybe killed, and what is being read is for nobody. Nobody else would wait for a converter.
+        stop.end()
+        os._exit(0)
 
 
 def _answer(task: PageTask, texts: TextReader) -> Page | str:
