@@ -13,6 +13,7 @@ import termios
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -169,6 +170,31 @@ def test_a_reader_of_office_files_ends_with_who_asked_it(tmp_path: Path) -> None
         worker.stdin.flush()
         worker.stdin.close()
         assert worker.wait(30) == 0
+
+
+def test_the_two_sides_never_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks and pages are larger than the pipes, and nobody takes a page before all tasks are handed over."""
+    begin = start_module
+
+    def start_with_small_pipes(name: str, *, stop: StopSwitch) -> subprocess.Popen[bytes]:
+        process = begin(name, stop=stop)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        # What Linux gives a user who has many pipes.
+        fcntl.fcntl(process.stdin, fcntl.F_SETPIPE_SZ, 4096)
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        return process
+
+    monkeypatch.setattr(page_reader, "start_module", start_with_small_pipes)
+    reading = DialectSettings(Dialect.MKDOCS, {f"name{n}": f"value {n}" for n in range(1_000)})
+    words = " ".join(sha256(bytes([n])).hexdigest() for n in range(200))
+    write(tmp_path, {f"{n}.md": f"# Page {n}\n\n{words}" for n in range(3)})
+    tasks = [page_reader.PageTask(tmp_path, f"{n}.md", 0, reading, 10**7) for n in range(3)]
+    with page_reader.ReaderProcess(StopSwitch()) as reader:
+        for task in tasks:
+            reader.send(task)
+        pages = [reader.receive(task) for task in tasks]
+    assert all(isinstance(page, page_reader.ReadPage) and len(page.cut) > 4096 for page in pages)
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])

@@ -35,8 +35,6 @@ BEGINS: Final = b"pages follow\n"
 """What a process writes before its first page."""
 _AHEAD: Final = 3
 """Tasks that a process has."""
-_LARGEST_TASK: Final = 4_000
-"""Bytes of a task: so many at once fit into the pipe of any system, and nobody waits for the other to read."""
 _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 """Microseconds of processor time in a period, and the period (Linux, cgroup v2)."""
 _PROSE: Final = 20_000
@@ -173,7 +171,9 @@ def read_pages(tasks: Sequence[PageTask], stop: StopSwitch | None = None) -> Gen
 
         for number, task in enumerate(tasks):
             process = processes[number % len(processes)] if processes else None
-            waiting.append((task, process if process and process.send(task) else None))
+            if process:
+                process.send(task)
+            waiting.append((task, process))
             if len(waiting) > len(processes) * _AHEAD:
                 yield receive()
         while waiting:
@@ -211,17 +211,13 @@ class ReaderProcess:
         self._process = start_module("adapters.index.embedded.page_worker", stop=stop)
         self._begun = False
 
-    def send(self, task: PageTask) -> bool:
-        """Hand over a task; whether it is short enough to wait for its turn without holding this process up."""
+    def send(self, task: PageTask) -> None:
+        """Hand over a task; the process takes it at once, whatever it is doing."""
         assert self._process.stdin is not None  # noqa: S101 - a pipe
-        sent = pickle.dumps(task)
-        if len(sent) > _LARGEST_TASK:
-            return False
         # If the process has ended, `receive` says so.
         with suppress(OSError):
-            self._process.stdin.write(sent)
+            pickle.dump(task, self._process.stdin)
             self._process.stdin.flush()
-        return True
 
     def receive(self, task: PageTask) -> Page:
         """Return the page of the task that was handed over first.

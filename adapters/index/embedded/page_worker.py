@@ -23,6 +23,7 @@ def main() -> None:
     """Answer tasks until the other side closes."""
     requests, pages = claim_pipes()
     stop = StopSwitch()
+    # They are taken while a page is read or written, too: neither side ever waits for the other to make room in a pipe.
     tasks: SimpleQueue[PageTask] = SimpleQueue()
     threading.Thread(target=_receive, args=(requests, tasks, stop), daemon=True).start()
     try:
