@@ -292,7 +292,10 @@ def test_the_containers_packages_are_those_that_are_tested() -> None:
 
 
 def test_the_services_of_compose_are_healthy_before_they_are_used() -> None:
-    """Each server has a check of its health and a volume; nginx waits for the assistant's two, and they for all others."""
+    """Each server has a check of its health and a volume; nginx waits for the assistant's two, and they for all others.
+
+    The assistant's have a first process that waits for what killed processes leave behind.
+    """
     services = COMPOSE["services"]
     assert set(services) == {"index", "guardian-1", "guardian-2", "proxy", "qdrant", "postgres"}
     assert all(services[name]["healthcheck"]["test"] for name in set(services) - {"index"})
@@ -304,6 +307,7 @@ def test_the_services_of_compose_are_healthy_before_they_are_used() -> None:
             "qdrant": "service_healthy",
             "postgres": "service_healthy",
         }
+    assert all(services[name]["init"] for name in ("index", "guardian-1", "guardian-2"))
     assert services["proxy"]["depends_on"] == {
         name: {"condition": "service_healthy"} for name in ("guardian-1", "guardian-2")
     }

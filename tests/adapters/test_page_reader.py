@@ -243,6 +243,20 @@ def test_a_reader_of_pages_ends_with_who_asked_it(tmp_path: Path, started: Calla
             os.kill(number, 0)
 
 
+def test_a_reader_of_pages_leaves_no_process_behind(tmp_path: Path, started: Callable[[], list[int]]) -> None:
+    """It ends by itself and waits for its converter: the first process of a container need not wait for orphans."""
+    write(tmp_path, {"page.html": "<h1>Page</h1><p>text"})
+    task = page_reader.PageTask(tmp_path, "page.html", 0, DialectSettings(), 10**7)
+    with page_reader.ReaderProcess(StopSwitch()) as reader:
+        reader.send(task)
+        assert isinstance(reader.receive(task), page_reader.ReadPage)
+    assert reader._process.returncode == 0
+    assert len(started()) == 2
+    for number in started():
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)
+
+
 @pytest.fixture
 def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
     """Return the numbers of the processes that were started: each leaves a file with its own."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import subprocess
 import sys
 import zlib
 from collections import deque
@@ -35,6 +36,8 @@ BEGINS: Final = b"pages follow\n"
 """What a process writes before its first page."""
 _AHEAD: Final = 3
 """Tasks that a process has."""
+_PATIENCE_S: Final = 2.0
+"""A process that is at work takes moments to end, unless it is stopped or has no processor."""
 _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 """Microseconds of processor time in a period, and the period (Linux, cgroup v2)."""
 _PROSE: Final = 20_000
@@ -248,7 +251,12 @@ class ReaderProcess:
 
     def __exit__(self, *_: object) -> None:
         self._stop.remove(self._process)
-        self._process.kill()
-        # What was still to be written to it is lost on purpose.
-        with suppress(OSError):
-            self._process.communicate()
+        with self._process as process:
+            assert process.stdin is not None  # noqa: S101 - a pipe
+            with suppress(OSError):
+                process.stdin.close()
+            # It ends its converter and then itself. If it were killed, the converter would be left to the first process of
+            # the machine or the container, which may be this one, and waits for none that it has not started.
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_PATIENCE_S)
+            process.kill()
