@@ -84,20 +84,21 @@ def test_a_reader_that_is_killed_ends_the_run_and_leaves_the_old_index(
     ingest(docs, directory=kb)
     before = rows(kb)
     request.getfixturevalue("beside")
-    write(docs.path, {f"new{n}.md": f"common new {n}" for n in range(9)})
+    write(docs.path, {f"new{n}.md": f"common new {n}" for n in range(20)})
     receive = page_reader.ReaderProcess.receive
 
-    def killed(process: page_reader.ReaderProcess, task: page_reader.PageTask) -> page_reader.Page:
-        process._process.kill()
+    def killed(process: page_reader.ReaderProcess, task: page_reader.PageTask) -> page_reader.Page | None:
+        if process._begun:
+            process._process.kill()
         return receive(process, task)
 
     monkeypatch.setattr(page_reader.ReaderProcess, "receive", killed)
     with pytest.raises(KnowledgeError, match=r"ended while it read \w+\.\w+\.") as caught:
         ingest(docs, directory=kb)
-    assert "enough memory" in caught.value.way_out
+    assert "enough memory, or take that file out" in caught.value.way_out
     assert rows(kb) == before
     monkeypatch.setattr(page_reader.ReaderProcess, "receive", receive)
-    assert ingest(docs, directory=kb).added == 9
+    assert ingest(docs, directory=kb).added == 20
 
 
 @pytest.mark.usefixtures("beside")
@@ -147,6 +148,15 @@ def test_files_that_are_too_large_are_no_work_for_several_processes(
         file.truncate(100_000_000)
     report = ingest(docs, directory=tmp_path / "kb")
     assert (report.added, [skipped.path for skipped in report.skipped]) == (1, ["docs/huge.md"])
+
+
+@pytest.mark.usefixtures("beside")
+def test_what_a_reader_does_not_begin_with_this_process_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their start may fail though that of this one did not: its own start file, or short memory."""
+    texts = Folder(write(tmp_path / "texts", {f"{n}.md": f"# Page {n}\n\ncommon {n}" for n in range(9)}))
+    (tmp_path / "sitecustomize.py").write_text("import os; print('begun', flush=True); os._exit(1)\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert ingest(texts, directory=tmp_path / "kb").added == 9
 
 
 @pytest.mark.usefixtures("beside")

@@ -33,7 +33,7 @@ LEAST_BYTES: Final = 2_000_000
 """Bytes for each process, at least: it takes a second to start, and reads some 300 KB in it."""
 MOST_PROCESSES: Final = 8
 BEGINS: Final = b"pages follow\n"
-"""What a process writes before its first page."""
+"""What a process writes as soon as it can read; one that ends before that costs nothing but time."""
 _AHEAD: Final = 3
 """Tasks that a process has."""
 _PATIENCE_S: Final = 2.0
@@ -170,7 +170,7 @@ def read_pages(tasks: Sequence[PageTask], stop: StopSwitch | None = None) -> Gen
 
         def receive() -> Page:
             task, process = waiting.popleft()
-            return process.receive(task) if process else read_page(task, texts)
+            return (process and process.receive(task)) or read_page(task, texts)
 
         for number, task in enumerate(tasks):
             process = processes[number % len(processes)] if processes else None
@@ -185,7 +185,7 @@ def read_pages(tasks: Sequence[PageTask], stop: StopSwitch | None = None) -> Gen
 
 @contextmanager
 def _start(number: int, stop: StopSwitch) -> Generator[list[ReaderProcess]]:
-    """Start processes for a block; none if one is enough, or if they cannot be started: then this one reads."""
+    """Start processes for a block; none if one is enough, or if they cannot be started: this one reads then."""
     with ExitStack() as opened:
         begun: list[ReaderProcess] = []
         if number > 1 and sys.executable:
@@ -222,8 +222,8 @@ class ReaderProcess:
             pickle.dump(task, self._process.stdin)
             self._process.stdin.flush()
 
-    def receive(self, task: PageTask) -> Page:
-        """Return the page of the task that was handed over first.
+    def receive(self, task: PageTask) -> Page | None:
+        """Return the page of the task that was handed over first; nothing if the process ended before it could read any.
 
         Raises:
             ReadingStopped: Somebody ended reading.
@@ -233,14 +233,16 @@ class ReaderProcess:
         try:
             while not self._begun:
                 # What a start of the interpreter prints is no page.
-                line = self._process.stdout.readline()
-                self._begun = not line or line.endswith(BEGINS)
+                if not (line := self._process.stdout.readline()):
+                    self._stop.check()
+                    return None
+                self._begun = line.endswith(BEGINS)
             page = pickle.load(self._process.stdout)  # noqa: S301 - what our own process wrote
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             self._stop.check()
             raise KnowledgeError(
                 f"A process that reads documents ended while it read {task.path}.",
-                "Index again; if it ends again, look whether the machine has enough memory.",
+                "Index again. If it ends again, look whether the machine has enough memory, or take that file out of the folder.",
             ) from error
         if isinstance(page, str):
             raise RuntimeError(f"{task.path} could not be read by another process:\n{page}")

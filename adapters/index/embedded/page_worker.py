@@ -29,6 +29,7 @@ def main() -> None:
     try:
         with TextReader(stop) as texts:
             pages.write(BEGINS)
+            pages.flush()
             while True:
                 pickle.dump(_answer(tasks.get(), texts), pages)
                 pages.flush()
