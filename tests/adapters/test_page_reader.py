@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pickle
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -234,6 +235,47 @@ def test_a_reply_is_whole_though_a_signal_comes_while_it_is_written(unbuffered: 
 def count_waiting(pipe: int) -> int:
     """Return how many bytes wait in a pipe."""
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def test_a_reader_without_memory_ends_with_a_way_out(tmp_path: Path) -> None:
+    """It is no fault of ours, and the next page would fare no better."""
+    write(tmp_path, {"small.md": "# Small\n\ntext", "page.md": "# Page\n\ntext"})
+    tasks = [page_reader.PageTask(tmp_path, name, 0, DialectSettings(), 10**8) for name in ("small.md", "page.md")]
+    with page_reader.ReaderProcess(StopSwitch()) as reader:
+        reader.send(tasks[0])
+        assert reader.receive(tasks[0])
+        number = reader._process.pid
+        pages = int(Path(f"/proc/{number}/statm").read_text("ascii").split()[0])
+        # A little more than it has, and less than it asks for, which is room for the largest page.
+        limit = pages * resource.getpagesize() + 10**7
+        resource.prlimit(number, resource.RLIMIT_AS, (limit, limit))
+        reader.send(tasks[1])
+        with pytest.raises(KnowledgeError, match=r"ended while it read page\.md\.") as caught:
+            reader.receive(tasks[1])
+    assert "enough memory" in caught.value.way_out
+
+
+@pytest.mark.parametrize(
+    ("processor", "memory", "processes"),
+    [
+        ("max 100000", "max", 8),
+        ("150000 100000", "max", 2),
+        ("max 100000", str(2**30), 6),
+        ("max 100000", str(2**29), 1),
+        ("max 100000", str(2**20), 1),
+        (None, None, 8),
+    ],
+)
+def test_no_more_processes_read_than_a_container_has_room_for(
+    processor: str | None, memory: str | None, processes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit of processors is rounded up; of memory, 400 MiB are the run's, and each process has 100 MiB."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)))
+    for name, limit in (("_QUOTA", processor), ("_MEMORY", memory)):
+        monkeypatch.setattr(page_reader, name, tmp_path / name)
+        if limit is not None:
+            (tmp_path / name).write_text(f"{limit}\n", "ascii")
+    assert page_reader._count_processors() == processes
 
 
 def test_a_reader_of_pages_ends_with_who_asked_it(tmp_path: Path, started: Callable[[], list[int]]) -> None:

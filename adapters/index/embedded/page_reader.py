@@ -40,6 +40,10 @@ _PATIENCE_S: Final = 2.0
 """A process that is at work takes moments to end, unless it is stopped or has no processor."""
 _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 """Microseconds of processor time in a period, and the period (Linux, cgroup v2)."""
+_MEMORY: Final = Path("/sys/fs/cgroup/memory.max")
+"""Bytes that the container may use."""
+_MEMORY_OF_A_RUN: Final = 400 * 2**20
+_MEMORY_OF_A_READER: Final = 100 * 2**20
 _PROSE: Final = 20_000
 """Characters that are enough to tell a page's language."""
 _MOST_NAMED: Final = 5
@@ -197,12 +201,18 @@ def _start(number: int, stop: StopSwitch) -> Generator[list[ReaderProcess]]:
 
 
 def _count_processors() -> int:
-    """Return how many processors this process may use, and of a container with a limit, at most that, rounded up."""
+    """Return how many processors this process may use, of a container with limits at most those that it has memory for.
+
+    A container's part of a processor counts as one.
+    """
     # macOS and Windows have no such call.
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with suppress(OSError, ValueError):
         quota, period = _QUOTA.read_text("ascii").split()  # "max" where there is no limit
         own = min(own, -(-int(quota) // int(period)))
+    with suppress(OSError, ValueError):
+        memory = int(_MEMORY.read_text("ascii"))  # "max" here, too
+        own = min(own, max(1, (memory - _MEMORY_OF_A_RUN) // _MEMORY_OF_A_READER))
     return own
 
 

@@ -52,6 +52,9 @@ def _answer(task: PageTask, texts: TextReader) -> Page | str:
     """Return a page, or what went wrong with us."""
     try:
         return read_page(task, texts)
+    except MemoryError:
+        # As if the system had ended this process for it: the other one has the same way out for both.
+        raise
     except Exception:  # noqa: BLE001 - whatever it is, the other process raises it
         return traceback.format_exc()
 
