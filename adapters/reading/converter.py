@@ -8,7 +8,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import Self
 
-from adapters.reading.document import LIBRARIES, SECONDS, Document, Unfit
+from adapters.reading.document import LIBRARIES, REPLY, SECONDS, Document, Unfit
 from adapters.reading.stop_switch import StopSwitch, start_module
 
 
@@ -48,15 +48,14 @@ class Converter:
             process.stdin.write(f"{ending} {len(content)}\n".encode())
             process.stdin.write(content)
             process.stdin.flush()
-            # What a start of the interpreter prints is no reply.
-            reply = next((line for line in iter(process.stdout.readline, b"") if line.startswith(b"{")), b"")
+            reply = next((line for line in iter(process.stdout.readline, b"") if line.startswith(REPLY)), b"")
         if not reply.endswith(b"\n"):
             self.close()
             self._stop.check()
             raise Unfit(
                 f"takes more than {self._seconds:g} s to be read, or stops its reader: split it, or save it as Markdown"
             )
-        said: dict[str, str] = json.loads(reply)
+        said: dict[str, str] = json.loads(reply.removeprefix(REPLY))
         if "unfit" in said:
             raise Unfit(said["unfit"])
         return Document(**said)

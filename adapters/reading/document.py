@@ -21,6 +21,8 @@ MAX_TEXT = 5_000_000
 """Characters of text; a book has one million."""
 SECONDS = 60.0
 """How long one file may take."""
+REPLY = b"document: "
+"""What each reply of the process that converts begins with; the start of its interpreter may print lines of its own."""
 MEMORY = 2_000_000_000
 """Bytes that reading may take, where the system can hold a process to it."""
 

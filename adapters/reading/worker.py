@@ -1,7 +1,7 @@
 """The process that reads files of other formats than Markdown for another one: `python -m adapters.reading.worker`.
 
-Each request is a line with the file's extension and length, then the file's bytes. Each reply is a line of JSON: the
-document, or why it is unfit. A file that takes too long ends the process; the other side handles that.
+Each request is a line with the file's extension and length, then the file's bytes. Each reply is a line, `REPLY`
+and JSON: the document, or why it is unfit. A file that takes too long ends the process; the other side handles that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from importlib import import_module
 from queue import SimpleQueue
 from typing import IO
 
-from adapters.reading.document import MEMORY, SECONDS, Document, Unfit
+from adapters.reading.document import MEMORY, REPLY, SECONDS, Document, Unfit
 from adapters.reading.pipes import claim_pipes
 
 _MODULES = {".html": "html", ".htm": "html", ".docx": "docx", ".xlsx": "xlsx", ".pptx": "pptx", ".pdf": "pdf"}
@@ -38,8 +38,8 @@ def main() -> None:
             faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
             reply = _reply(ending, content)
             faulthandler.cancel_dump_traceback_later()
-            # The start of the interpreter may have printed something, without an end of its line.
-            replies.write(b"\n" + json.dumps(reply).encode() + b"\n")
+            # What the start of the interpreter printed may have no end of its line.
+            replies.write(b"\n" + REPLY + json.dumps(reply).encode() + b"\n")
             replies.flush()
 
 

@@ -414,6 +414,17 @@ def test_a_file_that_takes_too_long_costs_only_itself() -> None:
         assert converter.read(".html", b"<p>pear").text == "pear\n"
 
 
+def test_what_the_interpreter_prints_when_it_starts_is_no_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start file may print a line of JSON, as one that reports to a log does, and one without an end."""
+    start = """print('{"level": "info"}\\n{"unfit": "x"', end='', flush=True)"""
+    (tmp_path / "sitecustomize.py").write_text(start, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with Converter() as converter:
+        assert converter.read(".html", b"<p>apple").text == "apple\n"
+
+
 def test_without_the_extra_a_file_is_left_out_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A format whose library is not installed is told with the extra that has it."""
     monkeypatch.setitem(LIBRARIES, ".pdf", "no_such_library")
