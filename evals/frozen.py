@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -14,6 +14,10 @@ from contracts.evidence import EvidenceItem
 
 CONFIDENCE: Final = 0.85
 """That of a passage that search found well; above every threshold of the evidence check."""
+
+
+_AS_FOUND: Final = {"source": "doc", "confidence": 0.9}
+"""What a single item's line leaves out, and its document: its own ref."""
 
 
 def handbook_passages(root: Path = BUNDLED_KNOWLEDGE) -> Iterator[EvidenceItem]:
@@ -52,13 +56,14 @@ def passages(root: Path, path: Path, language: Language) -> Iterator[EvidenceIte
 def as_lines(items: Iterable[EvidenceItem]) -> str:
     """Return passages as lines of JSON, a page each: its ref without the number, its title, and its passages by number.
 
-    A passage is its text, or a pair of its heading and its text where the heading is another than the text begins with.
+    The title is left out where the first passage begins with it. A passage is its text, or a pair of its heading and its text where the heading is another than the text begins with.
     Left out is what no check reads.
     """
     lines: list[str] = []
     for (page, title), ones in groupby(items, key=lambda item: (item.ref.rpartition("#")[0], item.title)):
         texts = {item.ref.rpartition("#")[2]: _with_heading(item) for item in ones}
-        line = {"page": page, "title": title, "passages": texts}
+        said = {"page": page, "title": title, "passages": texts}
+        line = {name: value for name, value in said.items() if name != "title" or value != _title_of(texts)}
         lines.append(json.dumps(line, ensure_ascii=False, separators=(",", ":")))
     return "\n".join(lines) + "\n"
 
@@ -68,7 +73,7 @@ def from_lines(text: str) -> Iterator[EvidenceItem]:
     for line in filter(str.strip, text.splitlines()):
         page = json.loads(line)
         if "page" not in page:
-            yield EvidenceItem.model_validate(page)
+            yield EvidenceItem.model_validate(_AS_FOUND | {"document": page["ref"]} | page)
             continue
         source, _, path = page["page"].partition(":")
         language = path.partition("/")[0]
@@ -80,11 +85,18 @@ def from_lines(text: str) -> Iterator[EvidenceItem]:
                 snippet=snippet,
                 confidence=CONFIDENCE,
                 document=path,
-                title=page["title"],
+                title=page.get("title") or _title_of(page["passages"]),
                 url=f"knowledge/{path}",
                 heading=heading,
                 language=Language(language),
             )
+
+
+def _title_of(passages: Mapping[str, str | list[str]]) -> str:
+    """Return the title that the first passage of a page begins with; empty if there is none."""
+    first = next(iter(passages.values()))
+    line = (first if isinstance(first, str) else first[1]).partition("\n")[0]
+    return line[2:] if line.startswith("# ") else ""
 
 
 def _with_heading(item: EvidenceItem) -> str | list[str]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
+from typing import Final
 
 from evals.cases import DraftCase, DraftLabel
 
-_FIRST, _EVERY = 3, 8
+_RUN: Final = re.compile(r"(?<!\\)[A-Za-z0-9_@:-]+")
+_LONG: Final = 16
+_FIRST, _EVERY = 2, 8
 """The first escaped character of a run breaks the names of keys ("AKIA", "glpat-"), the others what only looks random."""
 _SHAPED = (DraftLabel.LEAKED_SECRET, DraftLabel.PERSONAL_DATA)
 
@@ -36,13 +40,13 @@ def _dump(value: object) -> str:
 
 
 def _escape(text: str) -> str:
-    """Return the inside of a JSON string in which one of the first three characters of a run of digits or letters is escaped, then each eighth."""
-    made: list[str] = []
-    run = 0
-    for character in text:
-        run = run + 1 if character.isascii() and (character.isalnum() or character in "_-@:") else 0
-        if run % _EVERY == _FIRST:
-            made.append(f"\\u{ord(character):04x}")
-        else:
-            made.append(json.dumps(character, ensure_ascii=False)[1:-1])
-    return "".join(made)
+    """Return the inside of a JSON string in which runs of letters and digits that are no plain words have escapes."""
+    said = json.dumps(text, ensure_ascii=False)[1:-1]
+    return _RUN.sub(lambda run: _break(run.group()), said)
+
+
+def _break(run: str) -> str:
+    """Return a run with one of its first three characters escaped, and then each eighth."""
+    if run.isalpha() and len(run) < _LONG:
+        return run
+    return "".join(f"\\u{ord(sign):04x}" if place % _EVERY == _FIRST else sign for place, sign in enumerate(run))
