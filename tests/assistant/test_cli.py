@@ -676,13 +676,15 @@ def test_a_shell_may_close_a_stream(empty: Desk) -> None:
 def test_long_output_may_be_cut_short(empty: Desk) -> None:
     """A page longer than a pipe holds, whose reader leaves after its beginning."""
     assert len(empty.here("show", "tables").out.encode()) > 2 * _A_PIPE_HOLDS
-    with empty.start("show", "tables") as process:
-        assert process.stdout is not None
+    reading, writing = os.pipe()
+    # Before anything is in it: what holds more cannot be made smaller.
+    fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, _A_PIPE_HOLDS)
+    with empty.start("show", "tables", stdout=writing) as process:
+        os.close(writing)
         assert process.stderr is not None
-        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, _A_PIPE_HOLDS)
         # The rest of the page does not fit: the command writes, or waits to write, when the reader leaves.
-        os.read(process.stdout.fileno(), 80)
-        process.stdout.close()
+        os.read(reading, 80)
+        os.close(reading)
         told = process.stderr.read()
     assert (process.returncode, told) == (0, b"")
 
