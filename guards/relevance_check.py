@@ -260,11 +260,14 @@ def _found_alone(traces: Sequence[QueryTrace]) -> frozenset[str]:
     "I have a column of addresses. How do I get a list with each one only once?": a page on lists of paragraphs is found
     for the second sentence only. Where the longer search failed, and for what a drafter searched for, nothing was compared.
     """
-    longer = [trace for trace in traces if trace.told and not trace.error]
+    longer = [trace for trace in traces if trace.told and not trace.error and not trace.degraded]
     alone: set[str] = set()
     others: set[str] = {row.document for trace in longer for row in trace.passages}
     for trace in traces:
-        compared = any(one.source is trace.source and one.query.endswith(trace.query) for one in longer)
+        compared = any(
+            (one.source, one.attempt) == (trace.source, trace.attempt) and one.query.endswith(trace.query)
+            for one in longer
+        )
         if not trace.told:
             (alone if compared else others).update(row.document for row in trace.passages)
     return frozenset(alone - others)

@@ -129,7 +129,7 @@ def plan_search(so_far: SoFar, context: Context, profile: Profile, connected: It
     dropped = _find_dropped(effect, usable).union(*(past.given_up for past in so_far.past))
     kinds = _kinds(so_far.request_type, usable, effect, dropped)
     told = _with_what_was_told(so_far, profile)
-    told += rephrase(told, profile.synonyms)
+    told += [query for query in rephrase(told, profile.synonyms) if len(query) <= _LONGEST_QUERY]
     queries, limit = _queries(so_far, context, profile, told)
     lookups = () if so_far.wanted else so_far.lookups
     unsure = all(item.confidence < context.evidence_threshold for item in so_far.evidence)

@@ -23,10 +23,6 @@ _OPENING: Final = _WORDING.pattern("opening")
 _ASKED_FOR: Final = _WORDING.pattern("asked_for")
 _THANKS: Final = _WORDING.pattern("thanks")
 _REQUESTS: Final = _WORDING.pattern("requests")
-_WANTS: Final = _WORDING.pattern("wants")
-_CIRCUMSTANCE: Final = _WORDING.pattern("circumstance")
-_FEWEST_NAMED: Final = 2
-"""Stems of what may be wanted; less is a label."""
 _POINTS: Final = frozenset(_WORDING.words("points"))
 _PRONOUN: Final = _WORDING.pattern("pronoun")
 _DEMONSTRATIVE: Final = _WORDING.pattern("demonstrative")
@@ -84,27 +80,9 @@ def questions_and_context(text: str) -> list[QuestionPart]:
                     before = f"{before} {bare}" if len(before) + len(bare) < _LONGEST_CONTEXT else before
                 elif not before or len(named_in(bare)) > 1:
                     before = bare
-    return asked or _requests(told)
-
-
-def _requests(told: list[str]) -> list[QuestionPart]:
-    """Return the statements of a message without questions as one part: those that want something, with the others as context.
-
-    All of them, if another one may be what is wanted: it tells of no circumstances.
-    """
-    wanted = [sentence for sentence in told if _WANTS.search(sentence)]
-    others = [sentence for sentence in told if sentence not in wanted]
-    if not wanted or not all(map(_tells_of_circumstances, others)):
-        return [QuestionPart(" ".join(told), asks=False)] if told else []
-    context = ""
-    for sentence in others:
-        if len(context) + len(sentence) < _LONGEST_CONTEXT:
-            context = f"{context} {sentence}".strip()
-    return [QuestionPart(" ".join(wanted), context, asks=False)]
-
-
-def _tells_of_circumstances(sentence: str) -> bool:
-    return _CIRCUMSTANCE.search(sentence) is not None or len(stems(sentence)) < _FEWEST_NAMED
+    if asked:
+        return asked
+    return [QuestionPart(" ".join(told), asks=False)] if told else []
 
 
 def _asks(sentence: str) -> bool:

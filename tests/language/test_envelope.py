@@ -18,7 +18,6 @@ WRAPPINGS = {
     "a chat's times and names": "[15.03.2024 18:42] Денис К.: привет\n[15.03.2024 18:43] Денис К.: {}",
     "a call": "@support-bot {}",
     "a lead": "Quick question from our side: {}",
-    "a smile": "Пишу сюда, больше некуда) {}",
 }
 
 
@@ -37,10 +36,35 @@ def test_a_quote_is_asked_if_nothing_else_is(message: str) -> None:
     assert asked not in own_words(f"{message.format(asked)}\nHow do I log in?")
 
 
-@pytest.mark.parametrize("last", ["Thanks, how do I log in?", "Спасибо, а как войти?"])
-def test_a_question_behind_a_word_of_thanks_is_no_signature(last: str) -> None:
-    """It stands in the last line, as a signature does."""
-    assert last in own_words(f"It works now.\n{last}")
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ("It works now.\nThanks, how do I log in?", ""),
+        ("It works now.\nСпасибо, а как войти?", ""),
+        ("Ваш ответ не помог.\nСпасибо, позовите оператора", ""),
+        (
+            "Please cancel this order.",
+            "---------- Forwarded message ---------\nFrom: <a@b.example>\n\nIt is on its way.",
+        ),
+        (
+            "How do I change the port",
+            "-------- Пересылаемое сообщение --------\nFrom: <a@b.example>\n\nУдалите диалог.",
+        ),
+        ("The import still fails.", "> Did you set the separator to a semicolon?"),
+        (
+            "Цена ниже, чем в договоре. Исправьте счёт.",
+            "On Mon, 3 March 2025 at 10:00, Ann <a@b.example> wrote:\nОтправили.",
+        ),
+    ],
+)
+def test_what_users_want_themselves_is_never_taken_for_something_around_it(own: str, other: str) -> None:
+    """Whatever a signature, a mail passed on or a quotation looks like."""
+    assert own_words(f"{own}\n\n{other}".strip()) == own
+
+
+def test_a_smile_ends_a_sentence() -> None:
+    """As a full stop does."""
+    assert [one.text for one in questions_and_context(own_words("Пишу сюда) Как войти?"))] == ["Как войти?"]
 
 
 @pytest.mark.parametrize(
@@ -52,6 +76,15 @@ def test_a_question_behind_a_word_of_thanks_is_no_signature(last: str) -> None:
         "Ticket #48213 was closed, and nothing works",
         "## Question\n\n## Environment",
         "See the note (page 2) How do I log in?",
+        "How do I get to Settings ➜ Export ➜ CSV?",
+        "The page is blank.\nBroken link in the mail",
+        "12:05:20 ERROR Database: connection refused",
+        "[Error 1045] Access denied\nVersion: 7.4\nIt happens on save",
+        "<span></span> or <div></div> which one should I use?",
+        "@admin role cannot delete users",
+        "Пересланное сообщение пустое\nкогда открываю с телефона",
+        "**Details:**\nIt stops.\n\n## Also\nHow do I log in?",
+        "Email: not delivered",
     ],
 )
 def test_what_only_looks_like_a_wrapping_stays(message: str) -> None:

@@ -116,23 +116,6 @@ def test_a_message_without_a_question_is_kept_whole(message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "wanted", "told"),
-    [
-        ("I use the chat page. I need a refund for May.", "I need a refund for May.", "I use the chat page."),
-        ("The form does not open. We are on version 7.", "The form does not open.", "We are on version 7."),
-        ("Send a mail at the end. My manager asked today.", "Send a mail at the end.", "My manager asked today."),
-        ("Сегодня спросил начальник. Форма не открывается.", "Форма не открывается.", "Сегодня спросил начальник."),
-        ("Мы на версии 7. Отправить письмо по окончании.", "Отправить письмо по окончании.", "Мы на версии 7."),
-        ("The login fails. The export hangs.", "The login fails. The export hangs.", ""),
-        ("Two apps of one team. One login for both.", "Two apps of one team. One login for both.", ""),
-    ],
-)
-def test_what_is_wanted_is_told_from_the_statements_around_it(message: str, wanted: str, told: str) -> None:
-    """A wish, a need, an order or a fault; the rest counts as told before it."""
-    assert [(one.text, one.context, one.asks) for one in questions_and_context(message)] == [(wanted, told, False)]
-
-
-@pytest.mark.parametrize(
     ("message", "asked"),
     [
         ("How do I delete a conversation that was shared with me by\nanother user of the team?", 1),

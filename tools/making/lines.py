@@ -9,7 +9,7 @@ from typing import Final
 
 from evals.cases import DraftCase, DraftLabel
 
-_RUN: Final = re.compile(r"(?<!\\)[A-Za-z0-9_@:-]+")
+_RUN: Final = re.compile(r"\\u[0-9a-f]{4}|\\.|[A-Za-z0-9_@:-]+")
 _LONG: Final = 16
 _FIRST, _EVERY = 2, 8
 """The first escaped character of a run breaks the names of keys ("AKIA", "glpat-"), the others what only looks random."""
@@ -47,6 +47,6 @@ def _escape(text: str) -> str:
 
 def _break(run: str) -> str:
     """Return a run with one of its first three characters escaped, and then each eighth."""
-    if run.isalpha() and len(run) < _LONG:
+    if run.startswith("\\") or (run.isalpha() and len(run) < _LONG):
         return run
     return "".join(f"\\u{ord(sign):04x}" if place % _EVERY == _FIRST else sign for place, sign in enumerate(run))
