@@ -133,9 +133,9 @@ def refusal(words: str, status: int = 400) -> dict[str, object]:
 async def test_a_server_may_refuse_the_limit_and_the_schema_and_two_requests_at_once(server: FakeServer) -> None:
     """Each is sent otherwise once, whatever another request has learnt meanwhile."""
     named = "response_format must be text or json_object, not json_schema"
-    server.script(
-        [refusal("Unknown field 'max_completion_tokens'."), refusal(named), refusal(named), {"reply": {"text": "{}"}}]
-    )
+    refused = {"max_completion_tokens": "Unknown field 'max_completion_tokens'.", "json_schema": named}
+    steps = [{"when": {"contains": sent}, "reply": refusal(words)["reply"]} for sent, words in refused.items()]
+    server.script([*steps, {"reply": {"text": "{}"}}])
     memory = WireMemory()
     async with bench(server) as made:
         model = ChatModel(made.access, CallPurpose.DRAFT, made.client, memory=memory)
