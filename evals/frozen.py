@@ -14,8 +14,6 @@ from contracts.evidence import EvidenceItem
 
 CONFIDENCE: Final = 0.85
 """That of a passage that search found well; above every threshold of the evidence check."""
-
-
 _AS_FOUND: Final = {"source": "doc", "confidence": 0.9}
 """What a single item's line leaves out, and its document: its own ref."""
 
@@ -56,8 +54,8 @@ def passages(root: Path, path: Path, language: Language) -> Iterator[EvidenceIte
 def as_lines(items: Iterable[EvidenceItem]) -> str:
     """Return passages as lines of JSON, a page each: its ref without the number, its title, and its passages by number.
 
-    The title is left out where the first passage begins with it. A passage is its text, or a pair of its heading and its text where the heading is another than the text begins with.
-    Left out is what no check reads.
+    The title is left out where the first passage begins with it. A passage is its text, or a pair of its heading and its
+    text where the heading is another than the text begins with. Left out is what no check reads.
     """
     lines: list[str] = []
     for (page, title), ones in groupby(items, key=lambda item: (item.ref.rpartition("#")[0], item.title)):

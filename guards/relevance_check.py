@@ -260,17 +260,18 @@ def _found_alone(traces: Sequence[QueryTrace]) -> frozenset[str]:
     "I have a column of addresses. How do I get a list with each one only once?": a page on lists of paragraphs is found
     for the second sentence only. Where the longer search failed, and for what a drafter searched for, nothing was compared.
     """
-    longer = [trace for trace in traces if trace.told and not trace.error and not trace.degraded]
+    longer = [trace for trace in traces if trace.told and not trace.error]
     alone: set[str] = set()
-    others: set[str] = {row.document for trace in longer for row in trace.passages}
-    for trace in traces:
-        compared = any(
-            (one.source, one.attempt) == (trace.source, trace.attempt) and one.query.endswith(trace.query)
-            for one in longer
-        )
-        if not trace.told:
-            (alone if compared else others).update(row.document for row in trace.passages)
+    others = {row.document for trace in longer for row in trace.passages}
+    for trace in (trace for trace in traces if not trace.told):
+        compared = any(_how(one) == _how(trace) and one.query.endswith(trace.query) for one in longer)
+        (alone if compared else others).update(row.document for row in trace.passages)
     return frozenset(alone - others)
+
+
+def _how(trace: QueryTrace) -> tuple[Source, int, bool]:
+    """Return how a search was made: only two that were made alike can be compared."""
+    return trace.source, trace.attempt, bool(trace.degraded)
 
 
 def _doubt_alone(part: PartFinding, alone: frozenset[str], cited: Sequence[EvidenceItem]) -> PartFinding:

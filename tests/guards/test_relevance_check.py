@@ -159,8 +159,12 @@ def test_a_search_that_was_not_made_behind_what_was_told_casts_no_doubt() -> Non
     failed = longer.model_copy(update={"passages": (), "error": "it is down"})
     elsewhere = longer.model_copy(update={"source": Source.POLICY})
     wish = trace("remove a chat", (CHAT, 20.0), words=WORDS)
+    partly = {"degraded": "embedder: it is down"}
+    halved = longer.model_copy(update=partly)
     assert found(traces=[own, longer]).status is DOUBTFUL
-    assert [found(traces=[own, *more]).status for more in ([failed], [elsewhere, failed], [longer, wish])] == [OK] * 3
+    assert found(traces=[own.model_copy(update=partly), halved]).status is DOUBTFUL
+    others = ([failed], [elsewhere, failed], [longer, wish], [halved])
+    assert [found(traces=[own, *more]).status for more in others] == [OK] * 4
 
 
 def test_what_was_told_before_a_question_says_nothing_of_rows_and_of_passages_without_a_document() -> None:
