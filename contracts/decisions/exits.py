@@ -42,6 +42,14 @@ class LastAction(StrEnum):
         return next((one for one in cls if one.value in wanted), cls.NONE)
 
 
+class PagesFound(StrEnum):
+    """Which pages can be shown: of the turn's evidence, only nearer ones than others that no search was sure of, or none."""
+
+    NONE = "none"
+    NEAR = "near"
+    SURE = "sure"
+
+
 class ExitKind(StrEnum):
     """What the user gets."""
 
@@ -92,6 +100,7 @@ class Exit:
 _OF_POLICY: Final = one_of(PolicyStatus.VIOLATED, PolicyStatus.UNCHECKED)
 _FINE: Final = one_of(PolicyStatus.OK)
 _YES, _NO = one_of(True), one_of(False)
+_SURE, _UNSURE = one_of(PagesFound.SURE), one_of(PagesFound.NONE, PagesFound.NEAR)
 _UNANSWERED: Final[dict[str, Cell]] = {"last_action": one_of(LastAction.ASK), "policy": _FINE}
 
 
@@ -104,6 +113,7 @@ def _verdict_row(name: str, when: dict[str, Cell], then: Exit, because: str) -> 
 
 
 _PAGES: Final = Exit(ExitKind.SHOW_PAGES, "pages_shown", TicketRule.WIDE)
+_NEAR: Final = Exit(ExitKind.SHOW_PAGES, "pages_near", TicketRule.YES)
 _PERSON: Final = Exit(ExitKind.HAND_OFF, "hand_off", TicketRule.YES)
 _UNASKED: Final = Exit(ExitKind.HAND_OFF, "hand_off_unasked", TicketRule.YES)
 
@@ -118,7 +128,7 @@ EXITS: Final = DecisionTable(
         "sources_down": YES_NO,
         "question_lacks": YES_NO,
         "clarifications_left": YES_NO,
-        "pages": YES_NO,
+        "pages": ChoiceColumn(tuple(PagesFound)),
     },
     rows=(
         _stop_row(
@@ -198,29 +208,38 @@ EXITS: Final = DecisionTable(
             "the question itself lacks something; it waits for the user",
         ),
         _verdict_row(
-            "pages", {**_UNANSWERED, "question_lacks": _NO, "pages": _YES}, _PAGES, "not sure enough to state an answer"
+            "pages",
+            {**_UNANSWERED, "question_lacks": _NO, "pages": _SURE},
+            _PAGES,
+            "not sure enough to state an answer",
         ),
         _verdict_row(
             "pages-asked-enough",
-            {**_UNANSWERED, "question_lacks": _YES, "clarifications_left": _NO, "pages": _YES},
+            {**_UNANSWERED, "question_lacks": _YES, "clarifications_left": _NO, "pages": _SURE},
             _PAGES,
             "asked often enough",
         ),
         _verdict_row(
             "nothing-down",
-            {**_UNANSWERED, "question_lacks": _NO, "pages": _NO, "sources_down": _YES},
+            {**_UNANSWERED, "question_lacks": _NO, "pages": _UNSURE, "sources_down": _YES},
             _UNASKED,
             "where nobody could look, nobody says that there is nothing",
         ),
         _verdict_row(
+            "near",
+            {**_UNANSWERED, "question_lacks": _NO, "pages": one_of(PagesFound.NEAR), "sources_down": _NO},
+            _NEAR,
+            "the nearest pages are often the right ones, and too unsure to do without a person",
+        ),
+        _verdict_row(
             "nothing",
-            {**_UNANSWERED, "question_lacks": _NO, "pages": _NO, "sources_down": _NO},
+            {**_UNANSWERED, "question_lacks": _NO, "pages": one_of(PagesFound.NONE), "sources_down": _NO},
             _PERSON,
             "nothing to show, and nothing to ask: a person must act",
         ),
         _verdict_row(
             "nothing-asked-enough",
-            {**_UNANSWERED, "question_lacks": _YES, "clarifications_left": _NO, "pages": _NO},
+            {**_UNANSWERED, "question_lacks": _YES, "clarifications_left": _NO, "pages": _UNSURE},
             _PERSON,
             "asked often enough, and nothing to show",
         ),

@@ -38,7 +38,7 @@ from contracts.views import FinalView
 from guards.exits import ExitFacts, Failure, exit_facts
 from guards.judged_hash import judged_hash
 from guards.message_check import MAX_MESSAGE_CHARS, message_language
-from nodes.safe_exit.offer import Documents, ExitOffer, make_offer
+from nodes.safe_exit.offer import Documents, ExitOffer, find_near_pages, make_offer
 from nodes.safe_exit.ticket import TurnEnd, calls_people, make_ticket, redact_turn, submit_ticket, tell_delivery
 from rendering.exits import (
     choices_text,
@@ -50,6 +50,8 @@ from rendering.exits import (
     what_is_missing,
 )
 from rendering.hand_off import hand_off_record, hand_off_text, with_delivery
+from rendering.synthetic import contact_of
+from rendering.texts import say
 
 NAME: Final = "safe_exit"
 NODES: Final = frozenset(
@@ -153,6 +155,7 @@ async def _end(
 ) -> TurnEnd:
     language = _language(state, profile)
     facts = _facts(state, context, profile)
+    facts, near = await find_near_pages(state, facts, language, context, profile, documents)
     decision = _decide(state, context, facts)
     end = decision.outcome
     beside = await make_offer(state, end, facts, language, context, profile, documents)
@@ -168,9 +171,10 @@ async def _end(
     result = StructuredAgentResult.of_turn(
         {
             **state,
+            **({"evidence": [item.model_dump(mode="json") for item in facts.evidence]} if facts.near else {}),
             "decisions": [*state["decisions"], record(NAME, decision).model_dump(mode="json")],
-            "degraded": [*state["degraded"], *beside.degraded],
-            "model_calls": [*state["model_calls"], *beside.calls],
+            "degraded": [*state["degraded"], *near.degraded, *beside.degraded],
+            "model_calls": [*state["model_calls"], *near.calls, *beside.calls],
         },
         language=language,
         outcome=outcome,
@@ -229,7 +233,7 @@ def _decide(state: FinalView, context: Context, facts: ExitFacts) -> Decision[Ex
         question_lacks=facts.question_lacks,
         clarifications_left=state.get("clarify_count", 0) < context.max_clarifications
         and not _asked_already(state, facts.question),
-        pages=bool(facts.pages),
+        pages=facts.pages_found,
     )
 
 
@@ -270,7 +274,7 @@ def _write_texts(
         facts.missing,
         queries,
         language,
-        found=len(facts.evidence),
+        found=0 if facts.near else len(facts.evidence),
         figures=facts.figures,
         unasked=facts.unasked,
         unclear=beside.unclear,
@@ -293,7 +297,10 @@ def _write_texts(
         text = "\n\n".join(
             filter(None, (text, unclear_text(beside.unclear, language), choices_text(beside.choices, language)))
         )
-    return {None: text, **{delivery: with_delivery(text, delivery, language, number) for delivery in DeliveryStatus}}
+    untold = text
+    if end.kind is ExitKind.SHOW_PAGES and end.ticket is TicketRule.YES:
+        untold = f"{text}\n\n{say(language, 'pages_contact', contact=contact_of(profile, language))}"
+    return {None: untold, **{delivery: with_delivery(text, delivery, language, number) for delivery in DeliveryStatus}}
 
 
 def _without_the_turn(state: FinalView, error: Exception) -> FinalView:

@@ -12,7 +12,7 @@ from contracts.context import Context
 from contracts.decisions.exits import Exit, ExitKind
 from contracts.enums import Language, Source
 from contracts.errors import SourceUnavailable
-from contracts.evidence import EvidenceItem
+from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.plan import SGRPlanResult
 from contracts.ports import EvidenceSource, SearchRequest, WordProbe
 from contracts.profile import Profile
@@ -27,13 +27,15 @@ from guards.choices import (
     unclear_words,
     words_to_look_for,
 )
-from guards.exits import ExitFacts
+from guards.exits import ExitFacts, add_nearest
 from guards.redaction import redact
 from rendering.synthetic import clarification_question
 from rendering.texts import say
 
-HEADINGS_FROM: Final = 12
-"""Passages of each kind of document whose headings are looked at for choices."""
+NEAREST: Final = 12
+"""Passages of each kind of document whose headings are looked at for choices, and that are looked at for near pages."""
+_MOST_QUERIES: Final = 3
+"""Queries of a plan that near pages are looked for with, at the most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +88,8 @@ async def make_offer(
         calls = ()
         asked = " ".join((state["question"]["text"], *state["sgr_plan"]["subqueries"]))
         if not items and telling_words(asked):
-            items, calls, failed = await _near(
-                state["sgr_plan"]["subqueries"][0], language, documents, context, profile
-            )
-            degraded = (*degraded, *failed)
+            near = await _near("choices", state["sgr_plan"]["subqueries"][:1], language, documents, context, profile)
+            items, calls, degraded = near.items, near.calls, (*degraded, *near.degraded)
         choices = nearest_headings(asked, items, profile, context.role)
     person = Choice(kind=ChoiceKind.PERSON, label=say(language, "choice_person"))
     return ExitOffer(unclear, (*choices, person), degraded, calls)
@@ -115,31 +115,73 @@ async def _unclear(
     return unclear_words(text, unknown, profile), ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Nearest:
+    """What is nearest in the user's documents, masked; the searches; the requests to models; and what failed."""
+
+    items: Sequence[EvidenceItem] = ()
+    traces: Sequence[QueryTrace] = ()
+    calls: tuple[Json, ...] = ()
+    degraded: tuple[str, ...] = ()
+
+
+async def find_near_pages(
+    state: FinalView,
+    facts: ExitFacts,
+    language: Language,
+    context: Context,
+    profile: Profile,
+    documents: Documents | None,
+) -> tuple[ExitFacts, ExitOffer]:
+    """Look for the nearest pages where no search of the turn was sure of any; return the facts, and what it took."""
+    queries = state["sgr_plan"].get("subqueries", [])[:_MOST_QUERIES]
+    if not (facts.wants_nearest and queries):
+        return facts, ExitOffer()
+    near = await _near("near pages", queries, language, documents, context, profile)
+    questions = (state["question"]["text"], *queries)
+    facts = add_nearest(facts, questions, near.items, near.traces, profile, context.role)
+    return facts, ExitOffer(degraded=near.degraded, calls=near.calls)
+
+
 async def _near(
-    query: str, language: Language, documents: Documents | None, context: Context, profile: Profile
-) -> tuple[list[EvidenceItem], tuple[Json, ...], tuple[str, ...]]:
-    """Return what is nearest to a query in the user's documents, masked, the requests to models, and what failed."""
+    wanted: str,
+    queries: Sequence[str],
+    language: Language,
+    documents: Documents | None,
+    context: Context,
+    profile: Profile,
+) -> _Nearest:
+    """Return what is nearest to some queries in the user's documents, surest first; a failure names what was wanted."""
     if documents is None:
-        return [], (), ()
+        return _Nearest()
     kinds = [kind for kind in documents.sources if kind in profile.sources_for(context.role) & OF_DOCUMENTS]
-    request = SearchRequest(query, HEADINGS_FROM, language, threshold=context.evidence_threshold)
-    items: list[EvidenceItem] = []
-    calls: list[Json] = []
-    failed: list[str] = []
+    requests = [
+        SearchRequest(query, NEAREST, language, threshold=context.evidence_threshold, question=query)
+        for query in queries
+    ]
     try:
         async with asyncio.timeout(context.source_seconds):
             replies = await asyncio.gather(
-                *(documents.sources[kind].search(request) for kind in kinds), return_exceptions=True
+                *(documents.sources[kind].search(request) for kind in kinds for request in requests),
+                return_exceptions=True,
             )
     except TimeoutError:
-        return [], (), ("choices: the documents were not asked for headings in time",)
+        return _Nearest(degraded=(f"{wanted}: the documents were not asked in time",))
+    items: dict[str, EvidenceItem] = {}
+    traces: list[QueryTrace] = []
+    calls: list[Json] = []
+    failed: list[str] = []
     for reply in replies:
         if isinstance(reply, BaseException):
-            failed.append(f"choices: the documents could not be asked for headings. {_why(reply)}")
+            failed.append(f"{wanted}: the documents could not be asked. {_why(reply)}")
             continue
-        items += redact(reply.items, profile, context.role)
+        for item in redact(reply.items, profile, context.role):
+            if item.ref not in items or item.confidence > items[item.ref].confidence:
+                items[item.ref] = item
+        traces.append(reply.trace)
         calls += (call.model_dump(mode="json") for call in reply.calls)
-    return sorted(items, key=lambda item: -item.confidence), tuple(calls), tuple(dict.fromkeys(failed))
+    surest = sorted(items.values(), key=lambda item: -item.confidence)
+    return _Nearest(surest, traces, tuple(calls), tuple(dict.fromkeys(failed)))
 
 
 def _why(error: BaseException) -> str:

@@ -26,6 +26,7 @@ from adapters.fakes.hand_off import FakeSink
 from adapters.fakes.moderation import FakeModerator
 from adapters.fakes.planning import FakePlanner
 from adapters.fakes.sources import FakeSource
+from adapters.fakes.topic import FakeTopicProbe
 from contracts.context import Context
 from contracts.decisions import OUTPUT, all_tables, routing_table
 from contracts.decisions.engine import DecisionRow, DecisionTable
@@ -108,7 +109,7 @@ def new_seat() -> Any:
 
 
 @cache
-def build_seats(kinds: tuple[Source, ...], *, quotes: bool, checks: bool) -> tuple[Ports, Graph]:
+def build_seats(kinds: tuple[Source, ...], *, quotes: bool, checks: bool, probes: bool) -> tuple[Ports, Graph]:
     """Return a graph of such ports, compiled once, and its seats."""
     ports = Ports(
         moderator=new_seat(),
@@ -118,6 +119,7 @@ def build_seats(kinds: tuple[Source, ...], *, quotes: bool, checks: bool) -> tup
         quoter=new_seat() if quotes else None,
         entailment=new_seat() if checks else None,
         sink=new_seat(),
+        probe=FakeTopicProbe() if probes else None,
     )
     return ports, build_graph(ports, PROFILE_OF_TABLES)
 
@@ -144,7 +146,10 @@ class Turn:
         quoted = given.pop("quoted", None)
         kinds = given.pop("kinds", (Source.DOC,))
         checker = given.pop("checker", None)
-        ports, graph = build_seats(kinds, quotes=quoted is not None, checks=checker is not None)
+        seats = build_seats(
+            kinds, quotes=quoted is not None, checks=checker is not None, probes=given.pop("probes", False)
+        )
+        ports, graph = seats
         sources = {kind: seat(ports.sources[kind], FakeSource(kind, _of(kind, found))) for kind in kinds}
         moderator = seat(ports.moderator, FakeModerator(given.pop("moderated", SAFE)))
         planner = seat(ports.planner, FakePlanner([planned]))
@@ -197,6 +202,11 @@ BESIDE: Final = "When does the SSO kettle boil?"
 """It asks for a name that no passage has."""
 VAGUELY: Final = [passage(n, confidence=0.65) for n in (1, 2)]
 NO_ANSWER: Final[dict[str, Any]] = {"written": SILENT, "found": []}
+UNSURE: Final[dict[str, Any]] = {
+    "written": SILENT,
+    "found": [passage(n, confidence=0.3) for n in (1, 2)],
+    "probes": True,
+}
 TURNS: Final[dict[str, Turn]] = {
     "answered": Turn(),
     "answered from the tool trace": Turn(plan_trace="tool_result"),
@@ -239,6 +249,7 @@ TURNS: Final[dict[str, Turn]] = {
         written=SILENT, found=lambda request: MANY[: 1 + request.top_k // 8], quoted=ANSWER
     ),
     "silent, quoted": Turn(written=SILENT, max_retry=0, quoted=ANSWER),
+    "silent, unsure of any page": Turn(**UNSURE),
     "asks": Turn(written=ASKS),
     "asks, asked enough": Turn(written=ASKS, max_clarifications=0),
     "asks, asked enough, nothing found": Turn(written=ASKS, max_clarifications=0, found=[]),

@@ -189,7 +189,7 @@ def exits(
     sources_down: bool,
     question_lacks: bool,
     clarifications_left: bool,
-    pages: bool,
+    pages: str,
 ) -> tuple[str, str, str]:
     """DT-008: what the user gets, the key of what is said, and whether people get a ticket."""
     before_a_verdict = {
@@ -219,8 +219,10 @@ def exits(
         return person
     if question_lacks and clarifications_left:
         return "ask", "minimal_question", "no"
-    if pages:
+    if pages == "sure":
         return "show pages", "pages_shown", "where tickets are wide"
+    if pages == "near" and not (question_lacks or sources_down):
+        return "show pages", "pages_near", "yes"
     return ("hand off", "hand_off", "yes") if question_lacks else person
 
 
