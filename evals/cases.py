@@ -160,7 +160,7 @@ class DraftCase(_Case):
     changes.
 
     Attributes:
-        evidence: Ids of passages, or the passages themselves; `[n]` in the draft is the n-th.
+        evidence: Ids of passages (a path alone is one of a document), or the passages themselves; `[n]` in the draft is the n-th.
         draft_kind: The kind that the draft claims.
         label: The draft's fault, if any.
     """
@@ -239,6 +239,12 @@ def _case(line: str, place: str) -> Case:
         derived = {"kind": "draft" if "label" in keys else "turn"}
         if (language := str(keys.get("id")).partition("-")[0]) in _LANGUAGES:
             derived["language"] = language
+            if "evidence" in keys:
+                # A path alone is a document's in the language of the case.
+                keys["evidence"] = [
+                    f"doc:{language}/{ref}" if isinstance(ref, str) and ":" not in ref else ref
+                    for ref in keys["evidence"]
+                ]
         return _READ.validate_python({**derived, **keys})
     except ValidationError as error:
         first = error.errors()[0]

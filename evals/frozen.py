@@ -15,7 +15,7 @@ from contracts.evidence import EvidenceItem
 CONFIDENCE: Final = 0.85
 """That of a passage that search found well; above every threshold of the evidence check."""
 _AS_FOUND: Final = {"source": "doc", "confidence": 0.9}
-"""What a single item's line leaves out, and its document: its own ref."""
+"""What a single item's line leaves out, beside its document, its own ref, and a heading that its text begins with."""
 
 
 def handbook_passages(root: Path = BUNDLED_KNOWLEDGE) -> Iterator[EvidenceItem]:
@@ -71,7 +71,8 @@ def from_lines(text: str) -> Iterator[EvidenceItem]:
     for line in filter(str.strip, text.splitlines()):
         page = json.loads(line)
         if "page" not in page:
-            yield EvidenceItem.model_validate(_AS_FOUND | {"document": page["ref"]} | page)
+            derived = {"document": page["ref"], "heading": _heading_of(page["snippet"])}
+            yield EvidenceItem.model_validate(_AS_FOUND | derived | page)
             continue
         source, _, path = page["page"].partition(":")
         language = path.partition("/")[0]

@@ -26,8 +26,11 @@ def as_lines(cases: Iterable[DraftCase]) -> str:
 
 
 def _line(case: DraftCase) -> str:
-    # Its id says the language.
+    # Its id says the language, also of the documents that have only a path.
     fields = case.model_dump(mode="json", exclude_defaults=True, exclude={"language"})
+    if evidence := fields.get("evidence"):
+        of = f"doc:{case.language}/"
+        fields["evidence"] = [ref.removeprefix(of) if isinstance(ref, str) else ref for ref in evidence]
     if case.label not in _SHAPED:
         return _dump(fields)
     edits = [f'{{"old":{_dump(edit.old)},"new":"{_escape(edit.new)}"}}' for edit in case.edits]
