@@ -14,7 +14,7 @@ from contracts.lookups import Lookup
 from contracts.profile import Profile
 from contracts.reasons import Reason, name_reasons
 from guards.evidence_check import unchecked_sources
-from guards.pages import pages_that_may_help
+from guards.pages import MOST_PAGES, pages_that_may_help
 from guards.question_check import fit_question, said_in_turn
 from language.lexicon import STATUS
 
@@ -26,7 +26,7 @@ NEAR_FROM: Final = 0.1
 """The confidence of a passage that may be shown as near. Of 192 questions to four manuals, 21 had no surer one; for 15 a
 right page was among the nearest five, each at .12 or more (docs/decisions.md, 108)."""
 MOST_NEAR: Final = 3
-"""Near pages that are shown: of the ten right ones, nine were among the first three."""
+"""Near pages that are shown if there are no others: of the ten right ones, nine were among the first three."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class ExitFacts:
         question: The drafted question, if it may be asked.
         lookups: Those to choose from, if the user asked for a figure that none of them answers.
         pages: The pages that may be shown, by numbers of `evidence`.
-        near: Whether the pages are the nearest of a search that was sure of none; then `evidence` is the passages shown.
+        near: Whether all pages are the nearest of a search that was sure of none.
         unasked: The needed sources that did not answer.
         missing: The names of the Guardian's reasons.
         figures: Whether the user asked for a figure or a list of current states.
@@ -89,9 +89,9 @@ class ExitFacts:
 
     @property
     def wants_nearest(self) -> bool:
-        """Whether the nearest pages are to be looked for: documents were searched, and no passage was sure enough."""
+        """Whether the nearest pages are to be looked for: documents were searched, and there is room for more pages."""
         asks = self.last_action is LastAction.ASK and not (self.question_lacks or self.figures)
-        return asks and not (self.evidence or self.unasked)
+        return asks and not self.unasked and len(self.pages) < MOST_PAGES
 
 
 def exit_facts(failure: Failure, profile: Profile, role: str) -> ExitFacts:
@@ -121,7 +121,7 @@ def add_nearest(
     profile: Profile,
     role: str,
 ) -> ExitFacts:
-    """Return the facts with the nearest pages among what was found, redacted; unchanged if none is near enough.
+    """Return the facts with the nearest pages behind those that there are; unchanged if none is near enough.
 
     Args:
         facts: With `wants_nearest`.
@@ -131,13 +131,15 @@ def add_nearest(
         profile: The profile with the policy that a sentence must pass.
         role: Of the user.
     """
-    near = [item for item in items if item.confidence >= NEAR_FROM]
-    pages = pages_that_may_help(questions, near, profile, role, traces)[:MOST_NEAR]
+    shown = {facts.evidence[page.number - 1].document_key for page in facts.pages}
+    near = [item for item in items if item.confidence >= NEAR_FROM and item.document_key not in shown]
+    room = MOST_PAGES - len(facts.pages) if facts.pages else MOST_NEAR
+    pages = pages_that_may_help(questions, near, profile, role, traces)[:room]
     if not pages:
         return facts
-    shown = [near[page.number - 1] for page in pages]
-    numbered = [page._replace(number=number) for number, page in enumerate(pages, 1)]
-    return replace(facts, evidence=shown, pages=numbered, near=True)
+    added = [PageSentence(number, page.sentence) for number, page in enumerate(pages, len(facts.evidence) + 1)]
+    evidence = (*facts.evidence, *(near[page.number - 1] for page in pages))
+    return replace(facts, evidence=evidence, pages=(*facts.pages, *added), near=not facts.pages)
 
 
 def _choices(names: Iterable[str], traces: Iterable[QueryTrace], profile: Profile) -> tuple[Lookup, ...]:

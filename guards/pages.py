@@ -165,6 +165,7 @@ def _sentences(markdown: str) -> Iterator[str]:
             continue
         for text in texts:
             said = map(_without_pictures, sentences(_RELATIVE_LINK.sub(r"\1", text)))
+            said = map(_without_half_emphasis, said)
             yield from filter(_stands_alone, said)
 
 
@@ -184,6 +185,11 @@ def _without_pictures(sentence: str) -> str:
     while behind := _PICTURE_BEHIND.search(sentence, max(0, len(sentence) - _LONGEST)):
         sentence = sentence[: behind.start()].rstrip()
     return sentence
+
+
+def _without_half_emphasis(sentence: str) -> str:
+    """Return a sentence without `**` that began in another one, or ends there: they would be shown as asterisks."""
+    return sentence.replace("**", "").strip() if sentence.count("**") % 2 else sentence
 
 
 def _without_marker(item: str) -> str:

@@ -318,8 +318,18 @@ def source_line(number: int, item: EvidenceItem, language: Language, allowed_dom
 
 
 def title_of(item: EvidenceItem) -> tuple[str, str]:
-    """Return the title of a source's document and the heading inside it."""
-    return item.title or item.ref, item.heading.removeprefix(item.title).strip(" ›/>")
+    """Return the title of a source's document and the heading inside it.
+
+    A first heading that is the title is left out, also if the title has a number before it: "2. Grids", "Grids › Guides".
+    """
+    first, _, rest = item.heading.partition(" › ")
+    number = item.title.removesuffix(first) if first and item.title.endswith(first) else None
+    is_title = number is not None and _WORD.search(number) is None
+    heading = rest if is_title else item.heading.removeprefix(item.title)
+    return item.title or item.ref, heading.strip(" ›/>")
+
+
+_WORD: Final = re.compile(r"[^\W\d_]{2}")
 
 
 _OTHER_SCHEME: Final = re.compile(r"\s*(?!https?:)[a-z][a-z0-9+.-]{0,30}:", re.IGNORECASE)

@@ -154,8 +154,11 @@ async def _end(
     state: FinalView, context: Context, profile: Profile, documents: Documents | None, number: str
 ) -> TurnEnd:
     language = _language(state, profile)
-    facts = _facts(state, context, profile)
-    facts, near = await find_near_pages(state, facts, language, context, profile, documents)
+    facts, near = _facts(state, context, profile), ExitOffer()
+    if _policy(state) is PolicyStatus.OK:
+        facts, near = await find_near_pages(state, facts, language, context, profile, documents)
+    if near.found:
+        state = cast("FinalView", {**state, "evidence": [item.model_dump(mode="json") for item in facts.evidence]})
     decision = _decide(state, context, facts)
     end = decision.outcome
     beside = await make_offer(state, end, facts, language, context, profile, documents)
@@ -171,7 +174,6 @@ async def _end(
     result = StructuredAgentResult.of_turn(
         {
             **state,
-            **({"evidence": [item.model_dump(mode="json") for item in facts.evidence]} if facts.near else {}),
             "decisions": [*state["decisions"], record(NAME, decision).model_dump(mode="json")],
             "degraded": [*state["degraded"], *near.degraded, *beside.degraded],
             "model_calls": [*state["model_calls"], *near.calls, *beside.calls],
@@ -222,19 +224,22 @@ def _is_judged(state: FinalView) -> bool:
 
 
 def _decide(state: FinalView, context: Context, facts: ExitFacts) -> Decision[Exit]:
-    guardian = state["guardian"]
-    # A report that does not say what it found of policy has not checked it.
-    policy = guardian.get("checks", {}).get("policy", PolicyStatus.UNCHECKED) if guardian else PolicyStatus.OK
     return EXITS.decide(
         stopped_by=_stopped_by(state),
         last_action=facts.last_action,
-        policy=PolicyStatus(policy),
+        policy=_policy(state),
         sources_down=bool(facts.unasked),
         question_lacks=facts.question_lacks,
         clarifications_left=state.get("clarify_count", 0) < context.max_clarifications
         and not _asked_already(state, facts.question),
         pages=facts.pages_found,
     )
+
+
+def _policy(state: FinalView) -> PolicyStatus:
+    """Return what the policy check found; a report that does not say it has not checked it."""
+    guardian = state["guardian"]
+    return PolicyStatus(guardian.get("checks", {}).get("policy", PolicyStatus.UNCHECKED) if guardian else "ok")
 
 
 def _asked_already(state: FinalView, question: str) -> bool:

@@ -53,10 +53,15 @@ class Documents:
 
 @dataclass(frozen=True, slots=True)
 class ExitOffer:
-    """What is said beside an end: what is unclear, what to choose from, and what it took to find out."""
+    """What is said beside an end: what is unclear, what to choose from, and what it took to find out.
+
+    Attributes:
+        found: Whether further pages were found.
+    """
 
     unclear: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
+    found: bool = False
     degraded: tuple[str, ...] = ()
     calls: tuple[Json, ...] = ()
 
@@ -92,7 +97,7 @@ async def make_offer(
             items, calls, degraded = near.items, near.calls, (*degraded, *near.degraded)
         choices = nearest_headings(asked, items, profile, context.role)
     person = Choice(kind=ChoiceKind.PERSON, label=say(language, "choice_person"))
-    return ExitOffer(unclear, (*choices, person), degraded, calls)
+    return ExitOffer(unclear, (*choices, person), degraded=degraded, calls=calls)
 
 
 def _question_of_the_plan(state: FinalView, language: Language, profile: Profile) -> str:
@@ -133,14 +138,14 @@ async def find_near_pages(
     profile: Profile,
     documents: Documents | None,
 ) -> tuple[ExitFacts, ExitOffer]:
-    """Look for the nearest pages where no search of the turn was sure of any; return the facts, and what it took."""
+    """Look for the nearest pages where the turn found few that may be shown; return the facts, and what it took."""
     queries = state["sgr_plan"].get("subqueries", [])[:_MOST_QUERIES]
     if not (facts.wants_nearest and queries):
         return facts, ExitOffer()
     near = await _near("near pages", queries, language, documents, context, profile)
     questions = (state["question"]["text"], *queries)
-    facts = add_nearest(facts, questions, near.items, near.traces, profile, context.role)
-    return facts, ExitOffer(degraded=near.degraded, calls=near.calls)
+    widened = add_nearest(facts, questions, near.items, near.traces, profile, context.role)
+    return widened, ExitOffer(found=widened is not facts, degraded=near.degraded, calls=near.calls)
 
 
 async def _near(

@@ -42,6 +42,12 @@ def test_a_page_has_the_sentence_that_fits_the_question_best() -> None:
     assert pages(f"A kettle of water is clear. {BOILS} Tea is served in the afternoon.") == [(1, BOILS)]
 
 
+def test_a_sentence_out_of_bold_text_has_no_asterisks_left() -> None:
+    """Bold text may begin in the sentence before; half a mark would be read as asterisks."""
+    assert pages(f"**Figure 3. {BOILS}**") == [(1, BOILS)]
+    assert pages("The **kettle boils** water at 100 degrees.") == [(1, "The **kettle boils** water at 100 degrees.")]
+
+
 def test_a_page_in_another_language_is_shown_by_its_first_sentence() -> None:
     """It was found by meaning and shares no word; where anything was found in the user's own language, it is left out."""
     boils = "Чайник закипает за три минуты."

@@ -1,4 +1,4 @@
-"""Near pages: where no search was sure of a passage, the nearest are shown, and a person gets the question, too.
+"""Near pages stand behind those that a search was sure of; alone, they are shown, and a person gets the question, too.
 
 No other test has a turn that searched and was sure of nothing; these came with row `near` of DT-008.
 """
@@ -69,6 +69,20 @@ async def test_the_nearest_pages_are_shown_and_a_person_gets_the_question() -> N
     assert len(sink.tickets) == 1
     assert result.hand_off is not None
     assert result.hand_off.engineer_intervention_needed
+
+
+async def test_near_pages_fill_the_list_of_pages_that_were_found() -> None:
+    """Behind what a search was sure of, up to five pages in all, each once; nobody is called for them."""
+    sure = near(1, 0.9)
+    state, sink = await ended([sure], nearest=[near(n, 0.1 + n / 100) for n in range(1, 8)])
+    result = StructuredAgentResult.model_validate(state["result"])
+    assert [page.title for page in result.pages] == ["Page 1", "Page 7", "Page 6", "Page 5", "Page 4"]
+    assert [items[0].title for items in cited_by_number(result, PROFILE).values()] == [
+        page.title for page in result.pages
+    ]
+    assert not is_near(state)
+    assert "No page fits surely." not in result.answer_text
+    assert sink.tickets == []
 
 
 async def test_few_pages_are_near() -> None:
