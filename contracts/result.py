@@ -127,7 +127,7 @@ class StructuredAgentResult(BaseModel):
 
     @property
     def evidence(self) -> list[EvidenceItem]:
-        """The passages and rows that the draft could cite: `[1]` is the first."""
+        """The passages and rows that the draft could cite: `[1]` is the first; behind them, those of near pages that are shown."""
         numbered = sorted((item for article in self.final_articles for item in article.passages), key=_number)
         return [EvidenceItem.model_construct(**{k: v for k, v in item if k != "number"}) for item in numbered]
 

@@ -29,6 +29,7 @@ from guards.choices import (
 )
 from guards.exits import ExitFacts, add_nearest
 from guards.redaction import redact
+from language.words import rephrase
 from rendering.synthetic import clarification_question
 from rendering.texts import say
 
@@ -93,7 +94,8 @@ async def make_offer(
         calls = ()
         asked = " ".join((state["question"]["text"], *state["sgr_plan"]["subqueries"]))
         if not items and telling_words(asked):
-            near = await _near("choices", state["sgr_plan"]["subqueries"][:1], language, documents, context, profile)
+            queries = state["sgr_plan"]["subqueries"][:1]
+            near = await _near("choices", queries, state["question"]["text"], language, documents, context, profile)
             items, calls, degraded = near.items, near.calls, (*degraded, *near.degraded)
         choices = nearest_headings(asked, items, profile, context.role)
     person = Choice(kind=ChoiceKind.PERSON, label=say(language, "choice_person"))
@@ -142,8 +144,11 @@ async def find_near_pages(
     queries = state["sgr_plan"].get("subqueries", [])[:_MOST_QUERIES]
     if not (facts.wants_nearest and queries):
         return facts, ExitOffer()
-    near = await _near("near pages", queries, language, documents, context, profile)
-    questions = (state["question"]["text"], *queries)
+    question = state["question"]["text"]
+    # As `retrieve` does, also in the documents' words.
+    wanted = list(dict.fromkeys((*queries, *rephrase(queries, profile.synonyms))))
+    near = await _near("near pages", wanted, question, language, documents, context, profile)
+    questions = (question, *queries)
     widened = add_nearest(facts, questions, near.items, near.traces, profile, context.role)
     return widened, ExitOffer(found=widened is not facts, degraded=near.degraded, calls=near.calls)
 
@@ -151,17 +156,28 @@ async def find_near_pages(
 async def _near(
     wanted: str,
     queries: Sequence[str],
+    question: str,
     language: Language,
     documents: Documents | None,
     context: Context,
     profile: Profile,
 ) -> _Nearest:
-    """Return what is nearest to some queries in the user's documents, surest first; a failure names what was wanted."""
+    """Return what is nearest to some queries in the user's documents, surest first; a failure names what was wanted.
+
+    Of a document with versions only that of the run or of the user's words, as in any search.
+    """
     if documents is None:
         return _Nearest()
     kinds = [kind for kind in documents.sources if kind in profile.sources_for(context.role) & OF_DOCUMENTS]
     requests = [
-        SearchRequest(query, NEAREST, language, threshold=context.evidence_threshold, question=query)
+        SearchRequest(
+            query,
+            NEAREST,
+            language,
+            version=context.version,
+            threshold=context.evidence_threshold,
+            question=question,
+        )
         for query in queries
     ]
     try:

@@ -117,6 +117,27 @@ async def test_documents_that_fail_at_the_end_cost_the_near_pages_alone(broken: 
     assert "secret-of-a-library" not in str(state["result"])
 
 
+async def test_near_pages_are_searched_for_as_the_turn_searched() -> None:
+    """Of the run's version, with the user's own words, and in the documents' words as well."""
+    asked: list[SearchRequest] = []
+
+    def find(request: SearchRequest) -> list[Any]:
+        asked.append(request)
+        return []
+
+    text = "Why does the water boil so slowly?"
+    profile = PROFILE.model_copy(update={"synonyms": (("liquid", "water"),)})
+    bound = ports(planned=plan(subqueries=[text]), found=[], written=[SILENT] * 3)
+    documents = Documents({Source.DOC: FakeSource(Source.DOC, find)}, FakeTopicProbe())
+    bound["safe_exit"] = {**bound["safe_exit"], "documents": documents, "profile": profile}
+    context = Context(max_retry=0, version="5.2")
+    state = await play(begin_turn(text), bound, *UP_TO_THE_VERDICT, context=context)
+    await play(state, bound, "safe_exit", context=context)
+    assert {request.version for request in asked} == {"5.2"}
+    assert {request.question for request in asked} == {text}
+    assert [request.query for request in asked] == [text, "why does the liquid boil so slowly"]
+
+
 async def test_a_source_that_is_down_is_told_and_not_covered_by_near_pages() -> None:
     """Where nobody could look, the nearest of what is left would look like all that there is."""
 

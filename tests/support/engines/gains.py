@@ -20,7 +20,7 @@ Search = Callable[[SearchRequest, Source], Sequence[EvidenceItem]]
 def pick_questions(language: str) -> list[tuple[str, frozenset[int]]]:
     """Thirty labelled questions on the handbook, and the pages that answer them."""
     lines = (ROOT / "evals" / "cases" / "handbook.jsonl").read_text("utf-8").splitlines()
-    cases = [case for case in map(json.loads, lines) if case["language"] == language and case.get("pages")]
+    cases = [case for case in map(json.loads, lines) if case["id"].startswith(language) and case.get("pages")]
     asked = [(case["says"][0], frozenset(case["pages"])) for case in cases if len(case["says"]) == 1]
     return asked[:: len(asked) // 30][:30]
 
