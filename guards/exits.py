@@ -14,6 +14,7 @@ from contracts.lookups import Lookup
 from contracts.profile import Profile
 from contracts.reasons import Reason, name_reasons
 from guards.evidence_check import unchecked_sources
+from guards.evidence_selection import same_words
 from guards.pages import MOST_PAGES, pages_that_may_help
 from guards.question_check import fit_question, said_in_turn
 from language.lexicon import STATUS
@@ -22,6 +23,7 @@ _NO_FIGURES: Final = frozenset(
     {"abstained", "status_request_requires_db", "status_request_must_not_use_doc_as_primary"}
 )
 
+_DOCUMENTS: Final = (Source.DOC, Source.POLICY)
 NEAR_FROM: Final = 0.1
 """The confidence of a passage that may be shown as near. Of 192 questions to four manuals, 21 had no surer one; for 15 a
 right page was among the nearest five, each at .12 or more (docs/decisions.md, 108)."""
@@ -58,8 +60,11 @@ class ExitFacts:
     Attributes:
         question: The drafted question, if it may be asked.
         lookups: Those to choose from, if the user asked for a figure that none of them answers.
+        evidence: The passages of the turn, and behind them those of near pages.
+        found: How many of them are the turn's.
         pages: The pages that may be shown, by numbers of `evidence`.
-        near: Whether all pages are the nearest of a search that was sure of none.
+        near: Whether all pages are the nearest of a further search.
+        searched: The kinds of documents that the turn searched, and that answered.
         unasked: The needed sources that did not answer.
         missing: The names of the Guardian's reasons.
         figures: Whether the user asked for a figure or a list of current states.
@@ -69,8 +74,10 @@ class ExitFacts:
     question: str = ""
     lookups: tuple[Lookup, ...] = ()
     evidence: Sequence[EvidenceItem] = ()
+    found: int = 0
     pages: Sequence[PageSentence] = ()
     near: bool = False
+    searched: frozenset[Source] = frozenset()
     unasked: frozenset[Source] = frozenset()
     missing: tuple[str, ...] = ()
     figures: bool = False
@@ -89,7 +96,7 @@ class ExitFacts:
 
     @property
     def wants_nearest(self) -> bool:
-        """Whether the nearest pages are to be looked for: documents were searched, and there is room for more pages."""
+        """Whether the nearest pages are to be looked for: none of the sources was down, and there is room for more pages."""
         asks = self.last_action is LastAction.ASK and not (self.question_lacks or self.figures)
         return asks and not self.unasked and len(self.pages) < MOST_PAGES
 
@@ -106,7 +113,9 @@ def exit_facts(failure: Failure, profile: Profile, role: str) -> ExitFacts:
         question=fit_question(failure.draft, said_in_turn(failure.message, failure.evidence)) if asks else "",
         lookups=_choices(names, failure.traces, profile) if figures else (),
         evidence=failure.evidence,
+        found=len(failure.evidence),
         pages=pages_that_may_help((failure.message, *failure.queries), failure.evidence, profile, role, failure.traces),
+        searched=frozenset(trace.source for trace in failure.traces if trace.source in _DOCUMENTS and not trace.error),
         unasked=could_not_ask(failure.traces),
         missing=names,
         figures=figures,
@@ -131,15 +140,27 @@ def add_nearest(
         profile: The profile with the policy that a sentence must pass.
         role: Of the user.
     """
-    shown = {facts.evidence[page.number - 1].document_key for page in facts.pages}
-    near = [item for item in items if item.confidence >= NEAR_FROM and item.document_key not in shown]
+    near = _without_copies([item for item in items if item.confidence >= NEAR_FROM], facts)
     room = MOST_PAGES - len(facts.pages) if facts.pages else MOST_NEAR
-    pages = pages_that_may_help(questions, near, profile, role, traces)[:room]
+    pages = pages_that_may_help(questions, near, profile, role, traces, beside=facts.evidence)[:room]
     if not pages:
         return facts
     added = [PageSentence(number, page.sentence) for number, page in enumerate(pages, len(facts.evidence) + 1)]
     evidence = (*facts.evidence, *(near[page.number - 1] for page in pages))
     return replace(facts, evidence=evidence, pages=(*facts.pages, *added), near=not facts.pages)
+
+
+def _without_copies(items: Sequence[EvidenceItem], facts: ExitFacts) -> list[EvidenceItem]:
+    """Return what is neither of a page that is shown, nor evidence itself, nor a copy of something before it."""
+    shown = {facts.evidence[page.number - 1].document_key for page in facts.pages}
+    texts = {same_words(item.snippet) for item in facts.evidence}
+    kept: list[EvidenceItem] = []
+    for item in items:
+        text = same_words(item.snippet)
+        if item.document_key not in shown and text not in texts:
+            texts.add(text)
+            kept.append(item)
+    return kept
 
 
 def _choices(names: Iterable[str], traces: Iterable[QueryTrace], profile: Profile) -> tuple[Lookup, ...]:

@@ -43,6 +43,8 @@ def pages_that_may_help(
     profile: Profile,
     role: str,
     traces: Sequence[QueryTrace] = (),
+    *,
+    beside: Sequence[EvidenceItem] = (),
 ) -> list[PageSentence]:
     """Return up to five documents, each with its best sentence; skip those without one.
 
@@ -58,13 +60,15 @@ def pages_that_may_help(
         profile: The profile with the policy that a sentence must pass.
         role: Of the user.
         traces: Of the queries, with what a reranker said of each passage.
+        beside: What else was found: if something of it is in the language of the question, not all is in another one.
     """
     questions = tuple(questions)
     wanted = frozenset(stem for text in questions for stem in stems(text)).difference(stems(profile.product))
     said = {n: list(_sentences(item.snippet)) for n, item in enumerate(evidence, 1) if item.source in _OF_DOCUMENTS}
     weights = _weights(wanted, (text for texts in said.values() for text in texts))
     language = detect(" ".join(questions))
-    foreign = all(detect(evidence[number - 1].snippet, language) is not language for number in said)
+    documents = [item for item in (*evidence, *beside) if item.source in _OF_DOCUMENTS]
+    foreign = all(detect(item.snippet, language) is not language for item in documents)
 
     def find_best(numbers: Iterable[int]) -> PageSentence | None:
         """Return the sentence of some passages that fits best and may be shown."""
@@ -188,8 +192,11 @@ def _without_pictures(sentence: str) -> str:
 
 
 def _without_half_emphasis(sentence: str) -> str:
-    """Return a sentence without `**` that began in another one, or ends there: they would be shown as asterisks."""
-    return sentence.replace("**", "").strip() if sentence.count("**") % 2 else sentence
+    """Return a sentence without a `**` at one end whose other half stands in another sentence; in paths it is no mark."""
+    return _HALF_MARK.sub("", sentence) if sentence.count("**") == 1 else sentence
+
+
+_HALF_MARK: Final = re.compile(r"\A\*\*(?=[A-ZА-ЯЁ«“\"])|(?<=[\w.!?»”\")])\*\*\Z")
 
 
 def _without_marker(item: str) -> str:

@@ -325,7 +325,8 @@ def title_of(item: EvidenceItem) -> tuple[str, str]:
     first, _, rest = item.heading.partition(" › ")
     number = item.title.removesuffix(first) if first and item.title.endswith(first) else None
     is_title = number is not None and _WORD.search(number) is None
-    heading = rest if is_title else item.heading.removeprefix(item.title)
+    below = item.heading.removeprefix(item.title)
+    heading = rest if is_title else item.heading if below[:1].isalnum() else below
     return item.title or item.ref, heading.strip(" ›/>")
 
 

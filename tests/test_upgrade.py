@@ -200,8 +200,8 @@ HALF: Final = {
     "retrieve": (LEND, "answered"),
     "draft": (LEND, "answered"),
     "pass": (LEND, "answered"),
-    # Its report does not say which evidence was judged, so no page is quoted from it, but the nearest are searched for.
-    "fail": (LEND, "pages_shown"),
+    # Its report does not say which evidence was judged, so no page is quoted from it.
+    "fail": (LEND, "handed_off"),
     "denied": (OTHERS, "handed_off"),
     # The model that drafts the retry says nothing of lending, and pages are shown in its place.
     "retry": (LEND, "pages_shown"),

@@ -155,10 +155,8 @@ async def _end(
 ) -> TurnEnd:
     language = _language(state, profile)
     facts, near = _facts(state, context, profile), ExitOffer()
-    if _policy(state) is PolicyStatus.OK:
+    if facts.wants_nearest and _policy(state) is PolicyStatus.OK and _is_judged(state):
         facts, near = await find_near_pages(state, facts, language, context, profile, documents)
-    if near.found:
-        state = cast("FinalView", {**state, "evidence": [item.model_dump(mode="json") for item in facts.evidence]})
     decision = _decide(state, context, facts)
     end = decision.outcome
     beside = await make_offer(state, end, facts, language, context, profile, documents)
@@ -174,6 +172,8 @@ async def _end(
     result = StructuredAgentResult.of_turn(
         {
             **state,
+            # What hands over and was judged stays as it was: only the result has the passages of near pages, too.
+            "evidence": [*state["evidence"], *(item.model_dump(mode="json") for item in facts.evidence[facts.found :])],
             "decisions": [*state["decisions"], record(NAME, decision).model_dump(mode="json")],
             "degraded": [*state["degraded"], *near.degraded, *beside.degraded],
             "model_calls": [*state["model_calls"], *near.calls, *beside.calls],
@@ -279,7 +279,7 @@ def _write_texts(
         facts.missing,
         queries,
         language,
-        found=0 if facts.near else len(facts.evidence),
+        found=facts.found,
         figures=facts.figures,
         unasked=facts.unasked,
         unclear=beside.unclear,
@@ -304,7 +304,9 @@ def _write_texts(
         )
     untold = text
     if end.kind is ExitKind.SHOW_PAGES and end.ticket is TicketRule.YES:
-        untold = f"{text}\n\n{say(language, 'pages_contact', contact=contact_of(profile, language))}"
+        contact = say(language, "pages_contact", contact=contact_of(profile, language))
+        quoted = f" {say(language, 'also_number', number=number)}" if number else ""
+        untold = f"{text}\n\n{contact}{quoted}"
     return {None: untold, **{delivery: with_delivery(text, delivery, language, number) for delivery in DeliveryStatus}}
 
 

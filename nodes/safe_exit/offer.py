@@ -14,7 +14,7 @@ from contracts.enums import Language, Source
 from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.plan import SGRPlanResult
-from contracts.ports import EvidenceSource, SearchRequest, WordProbe
+from contracts.ports import EvidenceSource, SearchReply, SearchRequest, WordProbe
 from contracts.profile import Profile
 from contracts.state import Json, find_offer
 from contracts.views import FinalView
@@ -35,6 +35,8 @@ from rendering.texts import say
 
 NEAREST: Final = 12
 """Passages of each kind of document whose headings are looked at for choices, and that are looked at for near pages."""
+_NEAR_SECONDS: Final = 10.0
+"""For each search for near pages, at the most; the node has to end before its own limit, whatever else it asks."""
 _MOST_QUERIES: Final = 3
 """Queries of a plan that near pages are looked for with, at the most."""
 
@@ -54,15 +56,10 @@ class Documents:
 
 @dataclass(frozen=True, slots=True)
 class ExitOffer:
-    """What is said beside an end: what is unclear, what to choose from, and what it took to find out.
-
-    Attributes:
-        found: Whether further pages were found.
-    """
+    """What is said beside an end: what is unclear, what to choose from, and what it took to find out."""
 
     unclear: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
-    found: bool = False
     degraded: tuple[str, ...] = ()
     calls: tuple[Json, ...] = ()
 
@@ -95,8 +92,9 @@ async def make_offer(
         asked = " ".join((state["question"]["text"], *state["sgr_plan"]["subqueries"]))
         if not items and telling_words(asked):
             queries = state["sgr_plan"]["subqueries"][:1]
-            near = await _near("choices", queries, state["question"]["text"], language, documents, context, profile)
-            items, calls, degraded = near.items, near.calls, (*degraded, *near.degraded)
+            near = await _near(queries, state["question"]["text"], language, documents, context, profile)
+            items, calls = near.items, near.calls
+            degraded = (*degraded, *(f"choices: {why}" for why in near.degraded))
         choices = nearest_headings(asked, items, profile, context.role)
     person = Choice(kind=ChoiceKind.PERSON, label=say(language, "choice_person"))
     return ExitOffer(unclear, (*choices, person), degraded=degraded, calls=calls)
@@ -140,35 +138,38 @@ async def find_near_pages(
     profile: Profile,
     documents: Documents | None,
 ) -> tuple[ExitFacts, ExitOffer]:
-    """Look for the nearest pages where the turn found few that may be shown; return the facts, and what it took."""
-    queries = state["sgr_plan"].get("subqueries", [])[:_MOST_QUERIES]
-    if not (facts.wants_nearest and queries):
-        return facts, ExitOffer()
-    question = state["question"]["text"]
+    """Look for the nearest pages where the turn found few that may be shown; return the facts, and what it took.
+
+    Whatever goes wrong costs the near pages alone. They have few seconds: they are an extra, and the turn is to end.
+    """
+    plan = SGRPlanResult.model_validate(state["sgr_plan"])
+    question, queries = state["question"]["text"], plan.subqueries[:_MOST_QUERIES]
     # As `retrieve` does, also in the documents' words.
     wanted = list(dict.fromkeys((*queries, *rephrase(queries, profile.synonyms))))
-    near = await _near("near pages", wanted, question, language, documents, context, profile)
-    questions = (question, *queries)
-    widened = add_nearest(facts, questions, near.items, near.traces, profile, context.role)
-    return widened, ExitOffer(found=widened is not facts, degraded=near.degraded, calls=near.calls)
+    seconds = min(context.source_seconds, _NEAR_SECONDS)
+    near = await _near(wanted, question, language, documents, context, profile, kinds=facts.searched, seconds=seconds)
+    facts = add_nearest(facts, (question, *queries), near.items, near.traces, profile, context.role)
+    return facts, ExitOffer(degraded=tuple(f"near pages: {why}" for why in near.degraded), calls=near.calls)
 
 
 async def _near(
-    wanted: str,
     queries: Sequence[str],
     question: str,
     language: Language,
     documents: Documents | None,
     context: Context,
     profile: Profile,
+    *,
+    kinds: frozenset[Source] = OF_DOCUMENTS,
+    seconds: float | None = None,
 ) -> _Nearest:
-    """Return what is nearest to some queries in the user's documents, surest first; a failure names what was wanted.
+    """Return what is nearest to some queries in the user's documents, surest first.
 
     Of a document with versions only that of the run or of the user's words, as in any search.
     """
     if documents is None:
         return _Nearest()
-    kinds = [kind for kind in documents.sources if kind in profile.sources_for(context.role) & OF_DOCUMENTS]
+    allowed = profile.sources_for(context.role) & OF_DOCUMENTS & kinds
     requests = [
         SearchRequest(
             query,
@@ -180,29 +181,47 @@ async def _near(
         )
         for query in queries
     ]
-    try:
-        async with asyncio.timeout(context.source_seconds):
-            replies = await asyncio.gather(
-                *(documents.sources[kind].search(request) for kind in kinds for request in requests),
-                return_exceptions=True,
-            )
-    except TimeoutError:
-        return _Nearest(degraded=(f"{wanted}: the documents were not asked in time",))
+
+    async def search(source: EvidenceSource, request: SearchRequest) -> SearchReply:
+        async with asyncio.timeout(context.source_seconds if seconds is None else seconds):
+            return await source.search(request)
+
+    searches = [
+        search(source, request) for kind, source in documents.sources.items() if kind in allowed for request in requests
+    ]
     items: dict[str, EvidenceItem] = {}
     traces: list[QueryTrace] = []
     calls: list[Json] = []
     failed: list[str] = []
-    for reply in replies:
+    for reply in await asyncio.gather(*searches, return_exceptions=True):
         if isinstance(reply, BaseException):
-            failed.append(f"{wanted}: the documents could not be asked. {_why(reply)}")
+            calls += _calls_of(reply)
+            failed.append(_failure(reply))
             continue
-        for item in redact(reply.items, profile, context.role):
-            if item.ref not in items or item.confidence > items[item.ref].confidence:
-                items[item.ref] = item
-        traces.append(reply.trace)
-        calls += (call.model_dump(mode="json") for call in reply.calls)
+        try:
+            seen = redact(reply.items, profile, context.role)
+            surer = {one.ref: one for one in seen if one.ref not in items or one.confidence > items[one.ref].confidence}
+            made = [call.model_dump(mode="json") for call in reply.calls]
+            trace = QueryTrace.model_validate(reply.trace)
+        except Exception as error:  # noqa: BLE001  # a source may return anything, and the user is owed an end of the turn
+            failed.append(_failure(error))
+            continue
+        items |= surer
+        traces.append(trace)
+        calls += made
     surest = sorted(items.values(), key=lambda item: -item.confidence)
     return _Nearest(surest, traces, tuple(calls), tuple(dict.fromkeys(failed)))
+
+
+def _calls_of(error: BaseException) -> list[Json]:
+    """Return the requests to models that a failed search made: they cost as much as others."""
+    return [call.model_dump(mode="json") for call in error.calls] if isinstance(error, SourceUnavailable) else []
+
+
+def _failure(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "the documents were not asked in time"
+    return f"the documents could not be asked. {_why(error)}"
 
 
 def _why(error: BaseException) -> str:

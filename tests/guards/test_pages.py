@@ -42,10 +42,20 @@ def test_a_page_has_the_sentence_that_fits_the_question_best() -> None:
     assert pages(f"A kettle of water is clear. {BOILS} Tea is served in the afternoon.") == [(1, BOILS)]
 
 
-def test_a_sentence_out_of_bold_text_has_no_asterisks_left() -> None:
-    """Bold text may begin in the sentence before; half a mark would be read as asterisks."""
-    assert pages(f"**Figure 3. {BOILS}**") == [(1, BOILS)]
-    assert pages("The **kettle boils** water at 100 degrees.") == [(1, "The **kettle boils** water at 100 degrees.")]
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (f"**Figure 3. {BOILS}**", BOILS),
+        (f"**{BOILS} It hisses, too.**", BOILS),
+        ("The **kettle boils** water at 100 degrees.", "The **kettle boils** water at 100 degrees."),
+        ("The kettle boils at 2**7 degrees.", "The kettle boils at 2**7 degrees."),
+        ("**kettle boils all the water.", "**kettle boils all the water."),
+        ("The kettle boils water in src/**", "The kettle boils water in src/**"),
+    ],
+)
+def test_a_sentence_out_of_bold_text_has_no_asterisks_left(written: str, shown: str) -> None:
+    """Bold text may begin in the sentence before, and end in the next; powers, names and paths keep their asterisks."""
+    assert pages(written) == [(1, shown)]
 
 
 def test_a_page_in_another_language_is_shown_by_its_first_sentence() -> None:
