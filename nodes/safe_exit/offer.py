@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from contracts.choices import NO_CHOICE, Choice, ChoiceKind
 from contracts.context import Context
@@ -142,8 +142,14 @@ async def find_near_pages(
 
     Whatever goes wrong costs the near pages alone. They have few seconds: they are an extra, and the turn is to end.
     """
-    plan = SGRPlanResult.model_validate(state["sgr_plan"])
-    question, queries = state["question"]["text"], plan.subqueries[:_MOST_QUERIES]
+    planned: object = state["sgr_plan"].get("subqueries")
+    # An edited state may hold anything, and near pages are no reason to end in an error.
+    queries = (
+        [query for query in cast("list[object]", planned) if isinstance(query, str)]
+        if isinstance(planned, list)
+        else []
+    )
+    question, queries = state["question"]["text"], queries[:_MOST_QUERIES]
     # As `retrieve` does, also in the documents' words.
     wanted = list(dict.fromkeys((*queries, *rephrase(queries, profile.synonyms))))
     seconds = min(context.source_seconds, _NEAR_SECONDS)

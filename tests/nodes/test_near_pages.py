@@ -257,6 +257,19 @@ async def test_a_report_that_names_no_draft_has_no_near_pages() -> None:
     assert row_of(await play(older, bound, "safe_exit", context=Context())) == "nothing"
 
 
+@pytest.mark.parametrize("edited", ["secret", None, [1, None], []])
+async def test_a_plan_whose_queries_were_edited_has_no_near_pages(edited: Any) -> None:
+    """Nothing is searched for by what is no query, letter by letter or at all."""
+    source = FakeSource(Source.DOC, [near(1)])
+    bound = ports(planned=plan(subqueries=[SLOWLY]), found=[near(1)], written=[SILENT] * 3)
+    bound["safe_exit"] = {**bound["safe_exit"], "documents": Documents({Source.DOC: source}, FakeTopicProbe())}
+    state = await play(begin_turn(SLOWLY), bound, *UP_TO_THE_VERDICT, context=Context(max_retry=0))
+    changed = {**state, "sgr_plan": {**state["sgr_plan"], "subqueries": edited}}
+    done = await play(changed, bound, "safe_exit", context=Context())
+    assert done["result"]["pages"] == []
+    assert source.requests == []
+
+
 @pytest.mark.parametrize(
     ("text", "snippet", "contact"),
     [
