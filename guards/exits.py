@@ -63,7 +63,6 @@ class ExitFacts:
         evidence: The passages of the turn, and behind them those of near pages.
         found: How many of them are the turn's.
         pages: The pages that may be shown, by numbers of `evidence`.
-        near: Whether all pages are the nearest of a further search.
         searched: The kinds of documents that the turn searched, and that answered.
         unasked: The needed sources that did not answer.
         missing: The names of the Guardian's reasons.
@@ -76,7 +75,6 @@ class ExitFacts:
     evidence: Sequence[EvidenceItem] = ()
     found: int = 0
     pages: Sequence[PageSentence] = ()
-    near: bool = False
     searched: frozenset[Source] = frozenset()
     unasked: frozenset[Source] = frozenset()
     missing: tuple[str, ...] = ()
@@ -92,7 +90,7 @@ class ExitFacts:
         """Which pages there are, as DT-008 is asked."""
         if not self.pages:
             return PagesFound.NONE
-        return PagesFound.NEAR if self.near else PagesFound.SURE
+        return PagesFound.SURE if any(page.number <= self.found for page in self.pages) else PagesFound.NEAR
 
     @property
     def wants_nearest(self) -> bool:
@@ -140,27 +138,25 @@ def add_nearest(
         profile: The profile with the policy that a sentence must pass.
         role: Of the user.
     """
-    near = _without_copies([item for item in items if item.confidence >= NEAR_FROM], facts)
-    room = MOST_PAGES - len(facts.pages) if facts.pages else MOST_NEAR
-    pages = pages_that_may_help(questions, near, profile, role, traces, beside=facts.evidence)[:room]
-    if not pages:
-        return facts
-    added = [PageSentence(number, page.sentence) for number, page in enumerate(pages, len(facts.evidence) + 1)]
-    evidence = (*facts.evidence, *(near[page.number - 1] for page in pages))
-    return replace(facts, evidence=evidence, pages=(*facts.pages, *added), near=not facts.pages)
-
-
-def _without_copies(items: Sequence[EvidenceItem], facts: ExitFacts) -> list[EvidenceItem]:
-    """Return what is neither of a page that is shown, nor evidence itself, nor a copy of something before it."""
-    shown = {facts.evidence[page.number - 1].document_key for page in facts.pages}
-    texts = {same_words(item.snippet) for item in facts.evidence}
-    kept: list[EvidenceItem] = []
-    for item in items:
-        text = same_words(item.snippet)
-        if item.document_key not in shown and text not in texts:
+    shown = [facts.evidence[page.number - 1] for page in facts.pages]
+    known, of_shown = {item.ref for item in facts.evidence}, {item.document_key for item in shown}
+    near = [
+        item
+        for item in items
+        if item.confidence >= NEAR_FROM and item.ref not in known and item.document_key not in of_shown
+    ]
+    texts = {same_words(item.snippet) for item in shown}
+    added: list[tuple[EvidenceItem, str]] = []
+    for page in pages_that_may_help(questions, near, profile, role, traces, beside=facts.evidence):
+        item = near[page.number - 1]
+        # Of copies the first that may be shown is.
+        if (text := same_words(item.snippet)) not in texts:
             texts.add(text)
-            kept.append(item)
-    return kept
+            added.append((item, page.sentence))
+    added = added[: MOST_PAGES - len(facts.pages) if facts.pages else MOST_NEAR]
+    numbered = [PageSentence(number, said) for number, (_, said) in enumerate(added, len(facts.evidence) + 1)]
+    evidence = (*facts.evidence, *(item for item, _ in added))
+    return replace(facts, evidence=evidence, pages=(*facts.pages, *numbered))
 
 
 def _choices(names: Iterable[str], traces: Iterable[QueryTrace], profile: Profile) -> tuple[Lookup, ...]:

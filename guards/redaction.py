@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from contracts.evidence import Article, EvidenceItem, PassageTrace, QueryTrace
+from contracts.ports import SearchReply
 from contracts.profile import Profile
 from guards.policy_check import mask
 from language.attacks.demands import name_asks_for_secrets
@@ -42,6 +43,13 @@ def redacted_trace(trace: QueryTrace, profile: Profile, role: str) -> QueryTrace
             "passages": tuple(_passage(row, profile, role) for row in trace.passages),
             "versions": tuple(mask(version, profile, role)[0] for version in trace.versions),
         }
+    )
+
+
+def redacted_reply(reply: SearchReply, profile: Profile, role: str) -> SearchReply:
+    """Return a reply of a source without what no answer may say."""
+    return SearchReply(
+        tuple(redact(reply.items, profile, role)), redacted_trace(reply.trace, profile, role), reply.calls
     )
 
 

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from functools import partial
 from typing import Final, cast
 
 from langgraph.runtime import Runtime
 
-from contracts.calls import ModelCall
 from contracts.context import Context
 from contracts.enums import Language, RequestType, RequiredAction, Source
-from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.lookups import LookupCall
-from contracts.ports import EvidenceSource, SearchReply, SearchRequest
+from contracts.ports import EvidenceSource
 from contracts.profile import Profile
+from contracts.source_call import call_source
 from contracts.state import Json
 from contracts.views import RetrieveView
 from guards.evidence_selection import raise_by_reading, select_evidence
-from guards.redaction import redact, redacted_trace
+from guards.redaction import redacted_reply
 from guards.search_plan import PastSearch, SoFar, found_nothing_new, past_search, plan_search, shortfalls, widens
 
 Sources = Mapping[Source, EvidenceSource]
 
 _MOST_QUERIES: Final = 10
 """A plan has no more (`SGRPlanResult.subqueries`), and a drafter's wishes are fewer."""
-_LOG = logging.getLogger(__name__)
 
 
 async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: Sources, profile: Profile) -> Json:
@@ -44,10 +41,10 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
     if search is None:
         return {}
     replies = await asyncio.gather(
-        *(_ask(sources[kind], kind, request, so_far.attempt, context.source_seconds) for kind, request in search.asked)
+        *(call_source(sources[kind], kind, request, context.source_seconds) for kind, request in search.asked)
     )
     # Before anything is cut: half of a secret is no longer shaped like one.
-    replies = [_fit_to_be_seen(reply, profile, context.role) for reply in replies]
+    replies = [redacted_reply(reply, profile, context.role) for reply in replies]
     replies = raise_by_reading(replies, context.evidence_threshold)
     select = partial(
         select_evidence,
@@ -63,7 +60,10 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
         selection = select(threshold=search.threshold)
     # What an earlier search brought may be given up now, or stand behind something better.
     earlier = [trace.settled(selection.earlier) for trace in so_far.traces]
-    traces = [reply.trace.settled(fates) for reply, fates in zip(replies, selection.fates, strict=True)]
+    traces = [
+        reply.trace.settled(fates).model_copy(update={"attempt": so_far.attempt})
+        for reply, fates in zip(replies, selection.fates, strict=True)
+    ]
     calls = [call for reply in replies for call in reply.calls]
     nothing_new = found_nothing_new(so_far, search, selection.evidence)
     return {
@@ -79,12 +79,6 @@ async def retrieve(state: RetrieveView, runtime: Runtime[Context], *, sources: S
         ],
         "searches_wanted": [],
     }
-
-
-def _fit_to_be_seen(reply: SearchReply, profile: Profile, role: str) -> SearchReply:
-    """Return a reply without what no answer may say."""
-    items = tuple(redact(reply.items, profile, role))
-    return SearchReply(items, redacted_trace(reply.trace, profile, role), reply.calls)
 
 
 def _so_far(state: RetrieveView) -> SoFar:
@@ -117,28 +111,3 @@ def _texts(queries: object) -> tuple[str, ...]:
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("a query in the state is no text")
     return cast("tuple[str, ...]", texts)
-
-
-async def _ask(
-    source: EvidenceSource, kind: Source, request: SearchRequest, attempt: int, seconds: float
-) -> SearchReply:
-    """Return what a source has, or an empty reply whose trace says why it could not be asked."""
-    bound = asyncio.timeout(seconds)
-    try:
-        async with bound:
-            reply = await source.search(request)
-        # What cannot be stored and read back is at fault here, and not in a checkpoint or in the drafter.
-        items = tuple(EvidenceItem.model_validate_json(i.model_dump_json(warnings=False)) for i in reply.items)
-        trace = QueryTrace.model_validate_json(reply.trace.model_dump_json(warnings=False))
-        calls = tuple(ModelCall.model_validate(call) for call in reply.calls)
-    except SourceUnavailable as error:
-        items, trace, calls = (), QueryTrace(query=request.query, source=kind, error=str(error)), error.calls
-    except Exception as error:  # noqa: BLE001  # a fault in one adapter costs its evidence, not the turn
-        if bound.expired():
-            why = f"It timed out after {seconds:g} s."
-        else:
-            # A library's own message may quote what must not be shown.
-            why = f"It failed in a way that it should not have ({type(error).__name__}); the log has more."
-            _LOG.error("The source %s failed.", kind, exc_info=error)
-        items, trace, calls = (), QueryTrace(query=request.query, source=kind, error=why), ()
-    return SearchReply(items, trace.model_copy(update={"attempt": attempt, "told": request.told}), calls)

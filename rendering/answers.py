@@ -323,14 +323,16 @@ def title_of(item: EvidenceItem) -> tuple[str, str]:
     A first heading that is the title is left out, also if the title has a number before it: "2. Grids", "Grids › Guides".
     """
     first, _, rest = item.heading.partition(" › ")
-    number = item.title.removesuffix(first) if first and item.title.endswith(first) else None
-    is_title = number is not None and _WORD.search(number) is None
     below = item.heading.removeprefix(item.title)
-    heading = rest if is_title else item.heading if below[:1].isalnum() else below
+    if first and _NUMBER.fullmatch(item.title.removesuffix(first)):
+        heading = rest
+    else:
+        heading = below if _BELOW.match(below) else item.heading
     return item.title or item.ref, heading.strip(" ›/>")
 
 
-_WORD: Final = re.compile(r"[^\W\d_]{2}")
+_NUMBER: Final = re.compile(r"(?:[^\W\d_]?\d[\d.]*[\s.)–—-]+)?")
+_BELOW: Final = re.compile(r"\s*(?:[›/>]|$)")
 
 
 _OTHER_SCHEME: Final = re.compile(r"\s*(?!https?:)[a-z][a-z0-9+.-]{0,30}:", re.IGNORECASE)

@@ -43,7 +43,7 @@ class LastAction(StrEnum):
 
 
 class PagesFound(StrEnum):
-    """Which pages can be shown: of the turn's evidence, only nearer ones than others that no search was sure of, or none."""
+    """Which pages can be shown: some of the turn's evidence (sure), only the nearest of a further search (near), or none."""
 
     NONE = "none"
     NEAR = "near"

@@ -172,7 +172,7 @@ async def _end(
     result = StructuredAgentResult.of_turn(
         {
             **state,
-            # What hands over and was judged stays as it was: only the result has the passages of near pages, too.
+            # What was judged, and what a person gets of it, stays as it was: only the result has near pages, too.
             "evidence": [*state["evidence"], *(item.model_dump(mode="json") for item in facts.evidence[facts.found :])],
             "decisions": [*state["decisions"], record(NAME, decision).model_dump(mode="json")],
             "degraded": [*state["degraded"], *near.degraded, *beside.degraded],

@@ -14,8 +14,9 @@ from contracts.enums import Language, Source
 from contracts.errors import SourceUnavailable
 from contracts.evidence import EvidenceItem, QueryTrace
 from contracts.plan import SGRPlanResult
-from contracts.ports import EvidenceSource, SearchReply, SearchRequest, WordProbe
+from contracts.ports import EvidenceSource, SearchRequest, WordProbe
 from contracts.profile import Profile
+from contracts.source_call import call_source
 from contracts.state import Json, find_offer
 from contracts.views import FinalView
 from guards.choices import (
@@ -28,7 +29,7 @@ from guards.choices import (
     words_to_look_for,
 )
 from guards.exits import ExitFacts, add_nearest
-from guards.redaction import redact
+from guards.redaction import redacted_reply
 from language.words import rephrase
 from rendering.synthetic import clarification_question
 from rendering.texts import say
@@ -142,14 +143,11 @@ async def find_near_pages(
 
     Whatever goes wrong costs the near pages alone. They have few seconds: they are an extra, and the turn is to end.
     """
-    planned: object = state["sgr_plan"].get("subqueries")
     # An edited state may hold anything, and near pages are no reason to end in an error.
-    queries = (
-        [query for query in cast("list[object]", planned) if isinstance(query, str)]
-        if isinstance(planned, list)
-        else []
-    )
-    question, queries = state["question"]["text"], queries[:_MOST_QUERIES]
+    planned: object = state["sgr_plan"].get("subqueries")
+    texts = cast("list[object]", planned) if isinstance(planned, list) else []
+    queries = [text for text in texts if isinstance(text, str)][:_MOST_QUERIES]
+    question = state["question"]["text"]
     # As `retrieve` does, also in the documents' words.
     wanted = list(dict.fromkeys((*queries, *rephrase(queries, profile.synonyms))))
     seconds = min(context.source_seconds, _NEAR_SECONDS)
@@ -187,47 +185,18 @@ async def _near(
         )
         for query in queries
     ]
-
-    async def search(source: EvidenceSource, request: SearchRequest) -> SearchReply:
-        async with asyncio.timeout(context.source_seconds if seconds is None else seconds):
-            return await source.search(request)
-
-    searches = [
-        search(source, request) for kind, source in documents.sources.items() if kind in allowed for request in requests
-    ]
-    items: dict[str, EvidenceItem] = {}
-    traces: list[QueryTrace] = []
-    calls: list[Json] = []
-    failed: list[str] = []
-    for reply in await asyncio.gather(*searches, return_exceptions=True):
-        if isinstance(reply, BaseException):
-            calls += _calls_of(reply)
-            failed.append(_failure(reply))
-            continue
-        try:
-            seen = redact(reply.items, profile, context.role)
-            surer = {one.ref: one for one in seen if one.ref not in items or one.confidence > items[one.ref].confidence}
-            made = [call.model_dump(mode="json") for call in reply.calls]
-            trace = QueryTrace.model_validate(reply.trace)
-        except Exception as error:  # noqa: BLE001  # a source may return anything, and the user is owed an end of the turn
-            failed.append(_failure(error))
-            continue
-        items |= surer
-        traces.append(trace)
-        calls += made
-    surest = sorted(items.values(), key=lambda item: -item.confidence)
-    return _Nearest(surest, traces, tuple(calls), tuple(dict.fromkeys(failed)))
-
-
-def _calls_of(error: BaseException) -> list[Json]:
-    """Return the requests to models that a failed search made: they cost as much as others."""
-    return [call.model_dump(mode="json") for call in error.calls] if isinstance(error, SourceUnavailable) else []
-
-
-def _failure(error: BaseException) -> str:
-    if isinstance(error, TimeoutError):
-        return "the documents were not asked in time"
-    return f"the documents could not be asked. {_why(error)}"
+    bound = context.source_seconds if seconds is None else seconds
+    asked = [(kind, request) for kind in documents.sources if kind in allowed for request in requests]
+    replies = await asyncio.gather(
+        *(call_source(documents.sources[kind], kind, request, bound) for kind, request in asked)
+    )
+    replies = [redacted_reply(reply, profile, context.role) for reply in replies]
+    surest: dict[str, EvidenceItem] = {}
+    for item in sorted((item for reply in replies for item in reply.items), key=lambda item: -item.confidence):
+        surest.setdefault(item.ref, item)
+    failed = dict.fromkeys(f"{reply.trace.source}: {reply.trace.error}" for reply in replies if reply.trace.error)
+    calls = tuple(call.model_dump(mode="json") for reply in replies for call in reply.calls)
+    return _Nearest(tuple(surest.values()), tuple(reply.trace for reply in replies), calls, tuple(failed))
 
 
 def _why(error: BaseException) -> str:

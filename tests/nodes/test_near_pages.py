@@ -141,6 +141,21 @@ async def test_the_surest_of_several_searches_counts() -> None:
     assert titles(state) == ["Page 1", "Page 2"]
 
 
+async def test_what_cannot_be_shown_hides_no_other_page() -> None:
+    """Of copies the first that may be shown is, a passage counts as it is surest, and evidence is not near once more."""
+    said = "Water boils slowly in an old kettle."
+    other = near(1, 0.6, snippet=said, title="About other people's kettles")
+    state, _ = await ended([other, near(2, 0.4, snippet=said)])
+    assert titles(state) == ["Page 2"]
+    state, _ = await ended([near(1, 0.6), near(1, 0.05)])
+    assert titles(state) == ["Page 1"]
+    short = near(1, 0.9, snippet="Nope.")
+    state, _ = await ended([short], nearest=[near(1, 0.5, ref=short.ref), near(2, 0.4)])
+    result = StructuredAgentResult.model_validate(state["result"])
+    behind = {number: [item.title for item in items] for number, items in cited_by_number(result, PROFILE).items()}
+    assert behind == {1: ["Page 2"]}
+
+
 async def test_near_pages_in_another_language_stand_beside_none_in_the_users() -> None:
     """A page that shares no word is shown only if all that was found is in another language."""
     foreign = near(2, 0.4, language=Language.RU, snippet="Бухгалтерия работает до шести часов вечера.")
@@ -195,7 +210,7 @@ async def test_a_source_that_hangs_costs_its_own_near_pages() -> None:
     both = {Source.DOC: FakeSource(Source.DOC, [near(1)]), Source.POLICY: Hanging(None)}
     state, _ = await ended([near(1)], sources=both)
     assert titles(state) == ["Page 1"]
-    assert "near pages: the documents were not asked in time" in state["result"]["diagnostics"]["degraded"]
+    assert "near pages: policy: It timed out after 0.2 s." in state["result"]["diagnostics"]["degraded"]
 
 
 async def test_requests_to_models_of_a_search_that_failed_are_counted() -> None:

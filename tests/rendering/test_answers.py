@@ -123,6 +123,8 @@ def test_a_source_is_named_by_title_heading_and_place() -> None:
     assert source_line(1, numbered, Language.EN) == r"[1] 2\. Install — Linux (doc:1)"
     other = page(title="How to Install", heading="Install")
     assert source_line(1, other, Language.EN) == "[1] How to Install — Install (doc:1)"
+    assert source_line(1, page(title="Node", heading="Node.js"), Language.EN) == "[1] Node — Node.js (doc:1)"
+    assert source_line(1, page(title="e-mail", heading="mail"), Language.EN) == "[1] e-mail — mail (doc:1)"
     longer = page(title="Install", heading="Installation › Linux")
     assert source_line(1, longer, Language.EN) == "[1] Install — Installation › Linux (doc:1)"
     assert source_line(2, page(title=""), Language.EN) == "[2] doc:1#0 (doc:1)"
