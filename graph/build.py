@@ -78,7 +78,7 @@ class Ports:
         quoter: Drafts once more by quoting if no draft of the drafter passed; `None` if the drafter itself quotes.
         entailment: Judges claims in addition to the Guardian's own checks, if connected.
         sink: Delivers hand-offs; without it, the answer asks the user to pass them on.
-        probe: Finds words that the documents do not have; without it, no headings are offered, either.
+        probe: Finds words that the documents do not have; without it, neither headings nor near pages are offered.
         nearness: Tells how near a draft is to the question in meaning; without it, relevance rests on the search alone.
         slowest_s: Seconds that the slowest of them may take in a node.
         list_resting: Returns the models that are left alone, by purpose, with the seconds until they are asked again.
